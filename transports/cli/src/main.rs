@@ -1,0 +1,2 @@
+//! The runstep program.
+fn main() {}
