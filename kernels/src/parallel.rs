@@ -123,10 +123,7 @@ pub fn chunks_mut2<A: Send, B: Send>(
         let range = task_range(items, tasks, i);
         // SAFETY: as in `chunks_mut`, for each of the two slices.
         let (a, b) = unsafe {
-            (
-                a.slice(range.start * unit_a, range.len() * unit_a),
-                b.slice(range.start * unit_b, range.len() * unit_b),
-            )
+            (a.slice(range.start * unit_a, range.len() * unit_a), b.slice(range.start * unit_b, range.len() * unit_b))
         };
         f(range.start, a, b);
     });
