@@ -1,1 +1,3 @@
-//! Tests of the whole system; see `tests/`.
+//! Tests of the whole system and what they share: golden cases and recorded arrays. The tests are in `tests/`.
+
+pub mod golden;

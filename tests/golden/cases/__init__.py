@@ -1,0 +1,1 @@
+"""Tables of cases, a file a family; each offers `cases()`."""
