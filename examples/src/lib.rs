@@ -1,1 +1,3 @@
 //! Example programs; see the files beside `src`.
+
+#![forbid(unsafe_code)]

@@ -1,3 +1,5 @@
 //! Tests of the whole system and what they share: golden cases and recorded arrays. The tests are in `tests/`.
 
+#![forbid(unsafe_code)]
+
 pub mod golden;

@@ -1,2 +1,5 @@
 //! The runstep program.
+
+#![forbid(unsafe_code)]
+
 fn main() {}

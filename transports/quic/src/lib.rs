@@ -1,1 +1,3 @@
 //! Placeholder, replaced by the first working version.
+
+#![forbid(unsafe_code)]
