@@ -1,0 +1,87 @@
+//! Memory limits: a size is charged before the memory is taken.
+
+use alloc::sync::Arc;
+use core::fmt;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::Status;
+
+/// A limit on bytes that several owners share. Clones share the count.
+#[derive(Clone)]
+pub struct Budget(Arc<Inner>);
+
+struct Inner {
+    what: &'static str,
+    limit: usize,
+    used: AtomicUsize,
+}
+
+impl Budget {
+    /// A limit of `limit` bytes; `what` names it in errors, for example `session`.
+    pub fn new(what: &'static str, limit: usize) -> Budget {
+        Budget(Arc::new(Inner { what, limit, used: AtomicUsize::new(0) }))
+    }
+
+    /// Takes `bytes` from the budget, or answers RESOURCE_EXHAUSTED and takes nothing. Dropping the charge gives back.
+    pub fn charge(&self, bytes: usize) -> Result<Charge, Status> {
+        let taken = self.0.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+            used.checked_add(bytes).filter(|&sum| sum <= self.0.limit)
+        });
+        match taken {
+            Ok(_) => Ok(Charge { budget: self.clone(), bytes }),
+            Err(used) => Err(Status::resource_exhausted(format_args!(
+                "{bytes} bytes exceed the {} memory budget: {used} of {} bytes are in use",
+                self.0.what, self.0.limit
+            ))),
+        }
+    }
+
+    /// Bytes in use.
+    pub fn used(&self) -> usize {
+        self.0.used.load(Ordering::Relaxed)
+    }
+
+    /// The limit in bytes.
+    pub fn limit(&self) -> usize {
+        self.0.limit
+    }
+}
+
+impl fmt::Debug for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Budget({}: {} of {})", self.0.what, self.used(), self.0.limit)
+    }
+}
+
+/// Bytes taken from a [`Budget`] until dropped.
+#[derive(Debug)]
+pub struct Charge {
+    budget: Budget,
+    bytes: usize,
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.budget.0.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Code;
+
+    /// The limit holds, overflow counts as over the limit, and a drop gives back.
+    #[test]
+    fn charges() {
+        let budget = Budget::new("test", 100);
+        let a = budget.charge(60).unwrap();
+        assert_eq!(budget.charge(41).unwrap_err().code(), Code::ResourceExhausted);
+        assert!(budget.charge(usize::MAX).is_err());
+        let b = budget.charge(40).unwrap();
+        drop(a);
+        assert_eq!(budget.used(), 40);
+        drop(b);
+        assert_eq!(budget.used(), 0);
+    }
+}
