@@ -147,7 +147,6 @@ impl fmt::Debug for Buffer {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

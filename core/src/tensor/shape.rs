@@ -55,7 +55,10 @@ impl Shape {
 
     /// A shape of the dimensions as they stand in graphs and messages.
     pub fn from_i64(dims: &[i64]) -> Result<Shape, ShapeError> {
-        Shape::from_iter_checked(dims.iter().map(|&d| u64::try_from(d).map_err(|_| ShapeError::Negative(d))), dims.len())
+        Shape::from_iter_checked(
+            dims.iter().map(|&d| u64::try_from(d).map_err(|_| ShapeError::Negative(d))),
+            dims.len(),
+        )
     }
 
     fn from_iter_checked(

@@ -48,11 +48,7 @@ impl Default for Tensor {
 impl Tensor {
     /// A scalar.
     pub fn scalar<T: Element>(value: T) -> Tensor {
-        let mut tensor = Tensor {
-            storage: Storage::Inline(Word([0; 8])),
-            shape: Shape::scalar(),
-            dtype: T::DTYPE,
-        };
+        let mut tensor = Tensor { storage: Storage::Inline(Word([0; 8])), shape: Shape::scalar(), dtype: T::DTYPE };
         if size_of::<T>() > 8 {
             // Sixteen bytes: the allocator failing here leaves a zero of the right type, which no caller can tell
             // from an error; 64 bytes being unavailable is the end of every step anyway.
@@ -102,12 +98,7 @@ impl Tensor {
     ///
     /// # Errors
     /// INVALID_ARGUMENT when the dtype is not plain or the length is not what the shape needs.
-    pub fn from_bytes(
-        dtype: DType,
-        shape: Shape,
-        bytes: Bytes,
-        budget: Option<&Budget>,
-    ) -> Result<Tensor, Status> {
+    pub fn from_bytes(dtype: DType, shape: Shape, bytes: Bytes, budget: Option<&Budget>) -> Result<Tensor, Status> {
         let needed = shape.num_bytes(dtype.size())?;
         if !dtype.is_plain() || bytes.len() != needed {
             return Err(Status::invalid_argument(format_args!(
@@ -484,7 +475,10 @@ fn check_count(shape: &Shape, count: usize) -> Result<(), Status> {
     if shape.num_elements() == count {
         return Ok(());
     }
-    Err(Status::invalid_argument(format_args!("a tensor of shape {shape} has {} elements, not {count}", shape.num_elements())))
+    Err(Status::invalid_argument(format_args!(
+        "a tensor of shape {shape} has {} elements, not {count}",
+        shape.num_elements()
+    )))
 }
 
 impl fmt::Debug for Tensor {
@@ -510,8 +504,21 @@ impl fmt::Debug for Tensor {
             };
         }
         show!(
-            f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, half::f16, half::bf16,
-            num_complex::Complex<f32>, num_complex::Complex<f64>
+            f32,
+            f64,
+            i8,
+            i16,
+            i32,
+            i64,
+            u8,
+            u16,
+            u32,
+            u64,
+            bool,
+            half::f16,
+            half::bf16,
+            num_complex::Complex<f32>,
+            num_complex::Complex<f64>
         )?;
         if self.num_elements() > SHOWN {
             f.write_str("…")?;
