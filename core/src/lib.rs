@@ -12,7 +12,7 @@
 //! | [`sync`] | the few locks there are |
 //! | [`host`] | what the outside gives: clock, entropy, threads, log |
 //! | [`tensor`] | dtypes, shapes, shared tensors, and the borrowed forms that kernels see |
-//! | `wire` | the protobuf messages and their conversions; nothing else knows prost |
+//! | [`wire`] | the protobuf messages and their conversions; nothing else knows prost |
 //! | `graph` | the in-memory graph: import, validation, builder |
 //! | `resource` | variables and kernel state, by container and name |
 //! | `ops` | one declaration an op: signature, shape function, kernels |
@@ -33,6 +33,8 @@ pub mod host;
 pub mod status;
 pub mod sync;
 pub mod tensor;
+#[cfg(feature = "alloc")]
+pub mod wire;
 
 pub use runstep_kernels as kernels;
 pub use status::{Code, Status};
