@@ -63,13 +63,8 @@ impl<const N: usize> Broadcast<N> {
 
     /// Broadcasts `shapes` onto `out`; [`Error::Incompatible`] if one does not stretch to it.
     pub fn onto(shapes: [&[usize]; N], out: &[usize]) -> Result<Self> {
-        let mut plan = Self {
-            len: dims::count(out)?,
-            rank: 0,
-            sizes: [1; MAX_RANK],
-            strides: [[0; N]; MAX_RANK],
-            counts: [1; N],
-        };
+        let mut plan =
+            Self { len: dims::count(out)?, rank: 0, sizes: [1; MAX_RANK], strides: [[0; N]; MAX_RANK], counts: [1; N] };
         if out.len() > MAX_RANK {
             return Err(Error::Rank);
         }

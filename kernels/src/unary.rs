@@ -264,9 +264,10 @@ mod tests {
         close(&eval(Rsqrt, [0.0, -0.0, -1.0, inf, 4.0]), &[inf, -inf, nan, 0.0, 0.5]);
         close(&eval(Reciprocal, [0.0, -0.0, inf]), &[inf, -inf, 0.0]);
         close(&eval(Round, [-2.5, -1.5, -0.5, 0.5, 1.5, 2.5]), &[-2.0, -2.0, 0.0, 0.0, 2.0, 2.0]);
-        close(&eval(Lgamma, [0.0, -1.0, 0.5, -0.5, inf, -inf, 10.0]), &[
-            inf, inf, 0.572_364_9, 1.265_512_1, inf, inf, 12.801_827,
-        ]);
+        close(
+            &eval(Lgamma, [0.0, -1.0, 0.5, -0.5, inf, -inf, 10.0]),
+            &[inf, inf, 0.572_364_9, 1.265_512_1, inf, inf, 12.801_827],
+        );
         assert_eq!(eval(IsInf, x), [true, true, false, false, false, false]);
         assert_eq!(eval(IsFinite, [f16::INFINITY, f16::NAN, f16::ONE]), [false, false, true]);
         assert_eq!(eval(IsNan, [bf16::NAN, bf16::ONE]), [true, false]);
