@@ -30,6 +30,7 @@
 extern crate alloc;
 
 pub mod isa;
+pub mod matmul;
 pub mod parallel;
 
 pub mod binary;
