@@ -17,17 +17,30 @@
 //! | [`xent`] | softmax cross entropy |
 //! | [`bias`] | bias addition and its gradient |
 //! | [`relu`] | relu, relu6 and their gradients |
+//! | [`dims`], [`broadcast`] | shapes without heap, and the one driver of element-wise operations |
+//! | [`element`], [`math`] | what element types can do; elementary functions of `f32` |
+//! | [`unary`], [`binary`], [`compare`] | element-wise operations |
 //!
 //! Every vectorised kernel gives the same answer, up to rounding, at each level of [`isa::Isa`]; tests run all levels that
 //! the machine has against a plain loop. Geometry is checked once at entry: a slice of the wrong length gives
-//! [`Mismatch`], never a panic or a read out of bounds.
+//! [`Mismatch`] (or an [`error::Error`]), never a panic or a read out of bounds.
 #![no_std]
 
 #[cfg(test)]
 extern crate alloc;
 
 pub mod isa;
+pub mod matmul;
 pub mod parallel;
+
+pub mod binary;
+pub mod broadcast;
+pub mod compare;
+pub mod dims;
+pub mod element;
+pub mod error;
+pub mod math;
+pub mod unary;
 
 #[cfg(test)]
 mod testing;
@@ -46,6 +59,12 @@ impl core::fmt::Display for Mismatch {
 }
 
 impl core::error::Error for Mismatch {}
+
+impl From<Mismatch> for error::Error {
+    fn from(_: Mismatch) -> Self {
+        error::Error::Length
+    }
+}
 
 /// `Ok` when `fits`, else the argument's name as a [`Mismatch`].
 pub(crate) fn ensure(fits: bool, argument: &'static str) -> Result<(), Mismatch> {

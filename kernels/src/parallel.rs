@@ -61,12 +61,12 @@ pub const TASKS_MAX: usize = 64;
 /// Work worth handing to another thread, in processor cycles (about 20 µs: crates with cheaper pools gain little below).
 pub const CYCLES_PER_TASK: usize = 60_000;
 
-/// How many tasks to cut `items` into when each takes about `cycles`: 1 when splitting does not pay, never more than the
+/// How many tasks to cut `items` into when each takes about `cycles`: none without items, 1 when splitting does not pay, never more than the
 /// items, four per thread (so that a late thread is made up for by the others), or [`TASKS_MAX`].
 pub fn task_count(par: &dyn Parallel, items: usize, cycles: usize) -> usize {
     let threads = par.threads();
-    if threads <= 1 {
-        return 1;
+    if threads <= 1 || items == 0 {
+        return items.min(1);
     }
     let worth = items.saturating_mul(cycles.max(1)) / CYCLES_PER_TASK;
     worth.min(items).min(threads.saturating_mul(4)).clamp(1, TASKS_MAX)
@@ -87,7 +87,7 @@ pub fn ranges(par: &dyn Parallel, items: usize, cycles: usize, f: &(dyn Fn(Range
 }
 
 /// Calls `f(first_item, chunk)` with consecutive chunks of `data`, seen as items of `unit` elements that each cost about
-/// `cycles` to compute. Every element is in exactly one chunk; elements after the last whole item go to no one.
+/// `cycles` to compute; `f` is not called without items. Every element is in exactly one chunk; elements after the last whole item go to no one.
 pub fn chunks_mut<T: Send>(
     par: &dyn Parallel,
     data: &mut [T],
