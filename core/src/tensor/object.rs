@@ -82,6 +82,11 @@ impl Variant {
         Variant(Some(Arc::new(value)))
     }
 
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// The value, when it is of type `V`.
     pub fn value<V: VariantValue>(&self) -> Option<&V> {
         let value: &dyn VariantValue = self.0.as_deref()?;

@@ -355,6 +355,12 @@ impl Tensor {
         }
     }
 
+    /// The raw bytes of a plain tensor for writing, as [`Tensor::bytes`] gives them for reading; `None` when they are
+    /// shared, or for bool, of which not every byte is a value.
+    pub(crate) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        if self.dtype == DType::Bool { None } else { self.raw_mut() }
+    }
+
     /// The elements of a plain tensor for writing; `None` when they are shared or the dtype is not `T`'s.
     #[inline]
     pub fn elements_mut<T: Element>(&mut self) -> Option<&mut [T]> {

@@ -6,10 +6,18 @@
 #[allow(missing_docs, unreachable_pub, clippy::all)]
 #[rustfmt::skip]
 mod generated;
+mod message;
+mod object;
 pub mod scan;
 #[rustfmt::skip]
 mod schema;
 pub mod service;
+mod shape;
+mod tensor;
 
 pub use generated::*;
+pub use message::{Message, decode, decode_charged, encode, encoded_len};
+pub use object::{handle_from_proto, handle_to_proto};
 pub use scan::{Limits, Scan, ScanError, ScanErrorKind, Scanned, scan};
+pub use shape::{dtype_from_proto, shape_from_proto, shape_to_proto};
+pub use tensor::{tensor_from_proto, tensor_to_proto};

@@ -249,7 +249,8 @@ fn map_entry(size: usize, first: bool) -> u64 {
 }
 
 fn packed_len(wire: Wire, bytes: &[u8]) -> Result<usize, ScanErrorKind> {
-    let fixed = |size| if bytes.len() % size == 0 { Ok(bytes.len() / size) } else { Err(ScanErrorKind::Packed) };
+    let fixed =
+        |size| if bytes.len().is_multiple_of(size) { Ok(bytes.len() / size) } else { Err(ScanErrorKind::Packed) };
     match wire {
         Wire::Fixed32 => fixed(4),
         Wire::Fixed64 => fixed(8),
