@@ -9,6 +9,8 @@
 //! | --- | --- |
 //! | [`parallel`] | how work is split over the caller's threads |
 //! | [`isa`] | what the machine can do, and the vector operations kernels are written in |
+//! | [`number`] | what a kernel needs to know of a number type |
+//! | [`exp`] | the exponential on vectors |
 //! | [`matmul`] | matrix products, weights packed ahead, fused bias and activation |
 //! | [`conv`] | 2-D convolutions, plain and depthwise, and their gradients |
 //! | [`pool`] | max and average pooling and their gradients |
@@ -29,9 +31,15 @@
 #[cfg(test)]
 extern crate alloc;
 
+pub mod bias;
+pub mod exp;
 pub mod isa;
 pub mod matmul;
+pub mod number;
 pub mod parallel;
+pub mod relu;
+pub mod softmax;
+pub mod xent;
 
 pub mod binary;
 pub mod broadcast;

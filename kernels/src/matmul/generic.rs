@@ -2,82 +2,8 @@
 
 use super::{MatMul, check};
 use crate::Mismatch;
+use crate::number::Arithmetic;
 use crate::parallel::{Parallel, chunks_mut};
-use half::{bf16, f16};
-use num_complex::Complex;
-
-/// Numbers that can be multiplied and summed: integers wrap round, f16 and bf16 are summed in f32 and rounded once.
-pub trait Arithmetic: Copy + Send + Sync {
-    /// What products are summed in.
-    type Sum: Copy + Send + Sync;
-    /// An empty sum.
-    const EMPTY: Self::Sum;
-    /// The sum of one number.
-    fn widen(self) -> Self::Sum;
-    /// `sum + a · b`.
-    fn add_product(sum: Self::Sum, a: Self, b: Self) -> Self::Sum;
-    /// `a + b`.
-    fn add(a: Self::Sum, b: Self::Sum) -> Self::Sum;
-    /// The sum as a number.
-    fn narrow(sum: Self::Sum) -> Self;
-}
-
-macro_rules! integers {
-    ($($t:ty)*) => {$(
-        impl Arithmetic for $t {
-            type Sum = $t;
-            const EMPTY: $t = 0;
-            #[inline(always)]
-            fn widen(self) -> $t { self }
-            #[inline(always)]
-            fn add_product(sum: $t, a: $t, b: $t) -> $t { sum.wrapping_add(a.wrapping_mul(b)) }
-            #[inline(always)]
-            fn add(a: $t, b: $t) -> $t { a.wrapping_add(b) }
-            #[inline(always)]
-            fn narrow(sum: $t) -> $t { sum }
-        }
-    )*};
-}
-
-integers!(i8 i16 i32 i64 u8 u16 u32 u64);
-
-macro_rules! themselves {
-    ($($t:ty, $zero:expr;)*) => {$(
-        impl Arithmetic for $t {
-            type Sum = $t;
-            const EMPTY: $t = $zero;
-            #[inline(always)]
-            fn widen(self) -> $t { self }
-            #[inline(always)]
-            fn add_product(sum: $t, a: $t, b: $t) -> $t { sum + a * b }
-            #[inline(always)]
-            fn add(a: $t, b: $t) -> $t { a + b }
-            #[inline(always)]
-            fn narrow(sum: $t) -> $t { sum }
-        }
-    )*};
-}
-
-themselves!(f32, 0.0; f64, 0.0; Complex<f32>, Complex { re: 0.0, im: 0.0 }; Complex<f64>, Complex { re: 0.0, im: 0.0 };);
-
-macro_rules! in_f32 {
-    ($($t:ty)*) => {$(
-        impl Arithmetic for $t {
-            type Sum = f32;
-            const EMPTY: f32 = 0.0;
-            #[inline(always)]
-            fn widen(self) -> f32 { self.to_f32() }
-            #[inline(always)]
-            fn add_product(sum: f32, a: $t, b: $t) -> f32 { sum + a.to_f32() * b.to_f32() }
-            #[inline(always)]
-            fn add(a: f32, b: f32) -> f32 { a + b }
-            #[inline(always)]
-            fn narrow(sum: f32) -> $t { <$t>::from_f32(sum) }
-        }
-    )*};
-}
-
-in_f32!(f16 bf16);
 
 /// Columns summed at once.
 const WIDTH: usize = 16;

@@ -11,10 +11,11 @@ pub mod reference;
 mod small;
 mod tile;
 
-pub use generic::{Arithmetic, matmul_plain};
+pub use generic::matmul_plain;
 pub use pack::{pack_b, pack_b_len};
 
 use crate::isa::{Kernel, Simd, Vectorised};
+use crate::number::Real;
 use crate::parallel::{CYCLES_PER_TASK, Parallel, Shared, TASKS_MAX, each_once, task_range};
 use crate::{Mismatch, ensure, product};
 use core::ops::{Add, Div, Mul, Range, Sub};
@@ -68,38 +69,23 @@ impl<T> Default for Epilogue<'_, T> {
 /// A floating-point type with vectors: f32 and f64.
 pub trait Float:
     Vectorised
-    + PartialOrd
-    + Send
-    + Sync
+    + Real<Sum = Self>
     + Add<Output = Self>
     + Sub<Output = Self>
     + Mul<Output = Self>
     + Div<Output = Self>
-    + Arithmetic
     + 'static
 {
     /// Columns in a panel of packed B: one cache line of them.
     const PANEL: usize;
-    /// 0.
-    const ZERO: Self;
-    /// 1.
-    const ONE: Self;
-    /// 6.
-    const SIX: Self;
 }
 
 impl Float for f32 {
     const PANEL: usize = 16;
-    const ZERO: f32 = 0.0;
-    const ONE: f32 = 1.0;
-    const SIX: f32 = 6.0;
 }
 
 impl Float for f64 {
     const PANEL: usize = 8;
-    const ZERO: f64 = 0.0;
-    const ONE: f64 = 1.0;
-    const SIX: f64 = 6.0;
 }
 
 /// Most rows for which B is used as it lies: packing it would cost more than it saves.
