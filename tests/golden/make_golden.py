@@ -10,7 +10,7 @@ from oracle import Oracle  # first: it sets TensorFlow's environment
 import suite
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FAMILIES = ["elementwise"]
+FAMILIES = ["elementwise", "arrays", "sources", "reductions", "linear", "nn", "state", "streams"]
 
 
 def show(case):
@@ -31,7 +31,7 @@ def main():
             for case in importlib.import_module("cases." + family).cases():
                 if args.only and args.only not in case.name:
                     continue
-                if case.ask(oracle):
+                if case.ask(oracle) and (case.steps or case.create_code):
                     made.append(case)
                     if args.only:
                         show(case)
