@@ -29,7 +29,14 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+#[cfg(feature = "alloc")]
+pub mod graph;
 pub mod host;
+pub mod ops;
+#[cfg(feature = "alloc")]
+pub mod resource;
+#[cfg(feature = "alloc")]
+pub mod service;
 pub mod status;
 pub mod sync;
 pub mod tensor;

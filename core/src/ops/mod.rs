@@ -1,0 +1,30 @@
+//! Ops: one declaration each, in families; registries are explicit lists of declarations.
+//!
+//! To add an op: declare a static [`Op`] in its family's file, with signature, shape function and kernel, and list it in
+//! the family's slice. Everything else (registry, table of supported ops, checks at import) follows from it.
+
+#[cfg(feature = "alloc")]
+mod control_flow;
+#[cfg(feature = "alloc")]
+mod kernel;
+mod op;
+#[cfg(feature = "alloc")]
+mod registry;
+#[cfg(feature = "alloc")]
+pub mod shape;
+#[cfg(feature = "alloc")]
+pub mod signature;
+
+#[cfg(feature = "alloc")]
+pub(crate) use kernel::arg;
+#[cfg(feature = "alloc")]
+pub use kernel::{Ctx, Env, Kernel, MakeKernel, NodeContext, describe, kernel};
+pub use op::{Op, Role};
+#[cfg(feature = "alloc")]
+pub use registry::{OpInfo, Registry};
+#[cfg(feature = "alloc")]
+pub use signature::Signature;
+
+/// Every family: what servers and tools know. A device lists fewer.
+#[cfg(feature = "alloc")]
+pub static ALL: &[&[&Op]] = &[control_flow::OPS];
