@@ -4,7 +4,7 @@
 //! the family's slice. Everything else (registry, table of supported ops, checks at import) follows from it.
 
 #[cfg(feature = "alloc")]
-mod control_flow;
+pub mod control_flow;
 #[cfg(feature = "alloc")]
 mod kernel;
 mod op;
