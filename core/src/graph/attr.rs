@@ -290,7 +290,8 @@ mod tests {
     /// Look-up, replacement, and the codes of absent and ill-typed attributes.
     #[test]
     fn attrs() {
-        let mut attrs = Attrs::new(vec![("b".into(), 1i64.into()), ("a".into(), true.into()), ("b".into(), 2i64.into())]);
+        let mut attrs =
+            Attrs::new(vec![("b".into(), 1i64.into()), ("a".into(), true.into()), ("b".into(), 2i64.into())]);
         assert_eq!(attrs.int("b"), Ok(2));
         attrs.set("b", vec![3i64].into());
         attrs.set("c", "text".into());

@@ -65,13 +65,7 @@ pub struct GraphBuilder<'a> {
 impl<'a> GraphBuilder<'a> {
     /// A builder of graphs of these ops.
     pub fn new(registry: &'a Registry) -> GraphBuilder<'a> {
-        GraphBuilder {
-            registry,
-            nodes: Vec::new(),
-            names: HashMap::new(),
-            device: String::new(),
-            controls: Vec::new(),
-        }
+        GraphBuilder { registry, nodes: Vec::new(), names: HashMap::new(), device: String::new(), controls: Vec::new() }
     }
 
     /// Requests a device for the nodes that follow; empty for none.

@@ -49,9 +49,9 @@ impl Frames {
         if !graph.nodes().iter().any(|n| controls_flow(n.role())) {
             return Ok(result);
         }
-        let order = graph.topological_order(&alloc::vec![true; count]).map_err(|node| {
-            Status::invalid_argument(format_args!("node '{}' is on a cycle", graph.node(node).name))
-        })?;
+        let order = graph
+            .topological_order(&alloc::vec![true; count])
+            .map_err(|node| Status::invalid_argument(format_args!("node '{}' is on a cycle", graph.node(node).name)))?;
         let mut by_name: HashMap<(FrameId, String), FrameId> = HashMap::new();
         for id in order {
             let node = graph.node(id);

@@ -221,9 +221,7 @@ fn check_versions(versions: &Versions) -> Result<(), Status> {
         )));
     }
     if versions.bad_consumers.contains(&GRAPH_VERSION) {
-        return Err(Status::invalid_argument(format_args!(
-            "GraphDef disallows consumer version {GRAPH_VERSION}"
-        )));
+        return Err(Status::invalid_argument(format_args!("GraphDef disallows consumer version {GRAPH_VERSION}")));
     }
     Ok(())
 }

@@ -53,19 +53,16 @@ fn declared(c: &shape::ShapeContext<'_>) -> crate::status::Result<alloc::vec::Ve
 static NO_OP: Op = Op::new("NoOp", "->", "").role(Role::NoOp).shape(shape::unknown);
 static CONTROL_TRIGGER: Op = Op::new("ControlTrigger", "->", "").role(Role::ControlTrigger).shape(shape::unknown);
 
-static IDENTITY: Op =
-    Op::new("Identity", "input: T -> output: T", "T: type").role(Role::Alias).shape(shape::unchanged);
+static IDENTITY: Op = Op::new("Identity", "input: T -> output: T", "T: type").role(Role::Alias).shape(shape::unchanged);
 static IDENTITY_N: Op = Op::new("IdentityN", "input: T -> output: T", "T: list(type) >= 1")
     .role(Role::Alias)
     .shape(|c| Ok(c.inputs.to_vec()));
 static STOP_GRADIENT: Op =
     Op::new("StopGradient", "input: T -> output: T", "T: type").role(Role::Alias).shape(shape::unchanged);
-static PREVENT_GRADIENT: Op =
-    Op::new("PreventGradient", "input: T -> output: T", "T: type; message: string = ''")
-        .role(Role::Alias)
-        .shape(shape::unchanged);
-static SNAPSHOT: Op =
-    Op::new("Snapshot", "input: T -> output: T", "T: type").role(Role::Alias).shape(shape::unchanged);
+static PREVENT_GRADIENT: Op = Op::new("PreventGradient", "input: T -> output: T", "T: type; message: string = ''")
+    .role(Role::Alias)
+    .shape(shape::unchanged);
+static SNAPSHOT: Op = Op::new("Snapshot", "input: T -> output: T", "T: type").role(Role::Alias).shape(shape::unchanged);
 static REF_IDENTITY: Op = Op::new("RefIdentity", "input: Ref(T) -> output: Ref(T)", "T: type")
     .role(Role::Alias)
     .allows_uninitialized_input()

@@ -31,7 +31,9 @@ impl<F: Fn(&mut Ctx<'_>) -> Result<(), Status> + Send + Sync> Kernel for F {
 pub type MakeKernel = fn(&NodeContext<'_>) -> Result<Box<dyn Kernel>, Status>;
 
 /// Boxes a closure as a kernel; gives the closure the right type on the way.
-pub fn kernel(run: impl Fn(&mut Ctx<'_>) -> Result<(), Status> + Send + Sync + 'static) -> Result<Box<dyn Kernel>, Status> {
+pub fn kernel(
+    run: impl Fn(&mut Ctx<'_>) -> Result<(), Status> + Send + Sync + 'static,
+) -> Result<Box<dyn Kernel>, Status> {
     Ok(Box::new(run))
 }
 

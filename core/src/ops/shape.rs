@@ -66,7 +66,8 @@ pub fn broadcast(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>, Status> {
     let (a, b) = (c.input(0), c.input(1));
     let (Some(a), Some(b)) = (a.dims, b.dims) else { return unknown(c) };
     let rank = a.len().max(b.len());
-    let at = |dims: &[i64], i: usize| (i + dims.len()).checked_sub(rank).and_then(|k| dims.get(k).copied()).unwrap_or(1);
+    let at =
+        |dims: &[i64], i: usize| (i + dims.len()).checked_sub(rank).and_then(|k| dims.get(k).copied()).unwrap_or(1);
     let dims = (0..rank)
         .map(|i| match (at(&a, i), at(&b, i)) {
             (x, y) if x == y => Ok(x),

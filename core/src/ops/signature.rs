@@ -92,7 +92,9 @@ impl AttrDef {
                         self.minimum.unwrap_or(0)
                     )));
                 }
-                values.iter().try_for_each(|v| if v.kind() == self.kind { self.check_one(v) } else { Err(kind_error()) })
+                values
+                    .iter()
+                    .try_for_each(|v| if v.kind() == self.kind { self.check_one(v) } else { Err(kind_error()) })
             }
             // An empty list has no kind on the wire and arrives as any list does.
             _ if self.is_list || value.kind() != self.kind => Err(kind_error()),
@@ -151,9 +153,8 @@ impl Signature {
     /// # Errors
     /// INTERNAL with the place that is not understood: declarations are part of the program.
     pub fn parse(args: &str, attrs: &str) -> Result<Signature, Status> {
-        let (inputs, outputs) = args
-            .split_once("->")
-            .ok_or_else(|| Status::internal(format_args!("no '->' in the signature '{args}'")))?;
+        let (inputs, outputs) =
+            args.split_once("->").ok_or_else(|| Status::internal(format_args!("no '->' in the signature '{args}'")))?;
         Ok(Signature {
             inputs: split(inputs, b',').map(parse_arg).collect::<Result<_, _>>()?,
             outputs: split(outputs, b',').map(parse_arg).collect::<Result<_, _>>()?,
@@ -317,9 +318,7 @@ fn parse_one(kind: &str, text: &str) -> Result<AttrValue, Status> {
         "int" => AttrValue::Int(text.parse().map_err(|_| error())?),
         "float" => AttrValue::Float(text.parse().map_err(|_| error())?),
         "bool" => AttrValue::Bool(text.parse().map_err(|_| error())?),
-        "string" => {
-            AttrValue::from(text.strip_prefix('\'').and_then(|t| t.strip_suffix('\'')).ok_or_else(error)?)
-        }
+        "string" => AttrValue::from(text.strip_prefix('\'').and_then(|t| t.strip_suffix('\'')).ok_or_else(error)?),
         "shape" if text == "?" => AttrValue::Shape(PartialShape::unknown()),
         "shape" => {
             let inner = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).ok_or_else(error)?;
