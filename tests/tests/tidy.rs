@@ -8,6 +8,9 @@ const LONG: &[(&str, &str)] = &[];
 /// Lines of non-test code beyond which a file is looked at for its second idea.
 const LINES_MAX: usize = 700;
 
+/// Files that may panic, each with its reason.
+const PANICS: &[(&str, &str)] = &[];
+
 /// Where unsafe code may stand: directories and files, each with its reason.
 const UNSAFE: &[(&str, &str)] = &[
     ("kernels/src/", "SIMD intrinsics and the split of slices over threads"),
@@ -23,6 +26,17 @@ fn core_and_kernels_never_name_std() {
     let found = in_rust_files(&["core/src", "kernels/src"], |_, line| {
         let named = names(line, "std").any(|rest| rest.starts_with("::") || rest.starts_with(';'));
         named.then(|| "names std".to_owned())
+    });
+    assert_none(found);
+}
+
+/// Indexing is left to fuzzing; these say outright that a panic was thought of.
+#[test]
+fn nothing_panics_on_purpose() {
+    let words = [".unwrap()", ".unwrap_err()", ".expect(", "panic!(", "unreachable!("];
+    let found = in_rust_files(&["core/src", "kernels/src", "transports"], |file, line| {
+        let named = words.iter().find(|w| line.contains(**w))?;
+        (!PANICS.iter().any(|(name, _)| *name == shown(file))).then(|| format!("calls {named}"))
     });
     assert_none(found);
 }
