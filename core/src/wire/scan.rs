@@ -15,6 +15,13 @@ pub const DEPTH_MAX: usize = 64;
 /// What allocators add to a block, in bytes: header and rounding.
 const BLOCK: u64 = 16;
 
+/// What decoding takes whatever the message: the count of owners of the received buffer, allocated when the first byte
+/// field shares it, and the error that a field which is no text makes.
+const BASE: u64 = 24 * BLOCK;
+
+/// What that error takes more for each level, in whose field it lies.
+const LEVEL: u64 = 96;
+
 /// A message type whose encoding can be scanned.
 pub trait Scanned {
     /// The fields that the type decodes.
@@ -157,8 +164,7 @@ struct Frame {
 fn scan_message(bytes: &[u8], message: &'static Message, limits: &Limits) -> Result<Scan, ScanError> {
     let depth_max = limits.depth_max.min(DEPTH_MAX);
     let mut frames = [Frame { message, end: bytes.len(), seen: 0 }; DEPTH_MAX];
-    // The buffer's own count of owners is allocated when the first byte field shares it.
-    let mut found = Scan { decoded_bytes_max: 4 * BLOCK, fields: 0, depth: 1 };
+    let mut found = Scan { decoded_bytes_max: BASE + LEVEL, fields: 0, depth: 1 };
     let mut cursor = Cursor { bytes, at: 0 };
     let mut depth = 1_usize;
     loop {
@@ -196,7 +202,10 @@ fn scan_message(bytes: &[u8], message: &'static Message, limits: &Limits) -> Res
         // Go back over the content, field by field.
         cursor.at -= content.len();
         depth += 1;
-        found.depth = found.depth.max(depth);
+        if depth > found.depth {
+            found.depth = depth;
+            found.decoded_bytes_max = found.decoded_bytes_max.saturating_add(LEVEL);
+        }
     }
 }
 
@@ -382,7 +391,7 @@ mod tests {
         // GraphDef, NodeDef, the map's entry, AttrValue, TensorProto, TensorShapeProto, Dim.
         assert_eq!(found.depth, 7);
         assert!(found.decoded_bytes_max > 3 * size_of::<g::NodeDef>() as u64);
-        assert_eq!(kind::<g::GraphDef>(b"").unwrap(), Scan { decoded_bytes_max: 64, fields: 0, depth: 1 });
+        assert_eq!(kind::<g::GraphDef>(b"").unwrap(), Scan { decoded_bytes_max: BASE + LEVEL, fields: 0, depth: 1 });
     }
 
     /// Cut anywhere, the scanner accepts a message only where prost does.
@@ -480,7 +489,7 @@ mod tests {
     #[test]
     fn shared_bytes_are_free() {
         let message = g::TensorProto { tensor_content: vec![7; 1 << 20].into(), ..Default::default() };
-        assert!(kind::<g::TensorProto>(&message.encode_to_vec()).unwrap().decoded_bytes_max < 1000);
+        assert!(kind::<g::TensorProto>(&message.encode_to_vec()).unwrap().decoded_bytes_max < 2000);
         let text = g::NodeDef { name: String::from_utf8(vec![b'n'; 1 << 20]).unwrap(), ..Default::default() };
         assert!(kind::<g::NodeDef>(&text.encode_to_vec()).unwrap().decoded_bytes_max > 1 << 20);
     }
