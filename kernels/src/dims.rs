@@ -96,6 +96,62 @@ pub fn around(dims: &[usize], axis: usize) -> Result<(usize, usize, usize)> {
     Ok((count(&dims[..axis])?, n, count(&dims[axis + 1..])?))
 }
 
+/// Offsets of a strided box, in row-major order of its indices.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    rank: usize,
+    sizes: [usize; MAX_RANK],
+    strides: [usize; MAX_RANK],
+    at: [usize; MAX_RANK],
+    offset: usize,
+}
+
+impl Walk {
+    /// A walk over `sizes`, advancing by `strides`; the two have equal lengths.
+    pub fn new(sizes: &[usize], strides: &[usize]) -> Result<Self> {
+        let mut walk =
+            Self { rank: sizes.len(), sizes: [1; MAX_RANK], strides: [0; MAX_RANK], at: [0; MAX_RANK], offset: 0 };
+        walk.sizes.get_mut(..sizes.len()).ok_or(Error::Rank)?.copy_from_slice(sizes);
+        if strides.len() != sizes.len() {
+            return Err(Error::Length);
+        }
+        walk.strides[..strides.len()].copy_from_slice(strides);
+        Ok(walk)
+    }
+
+    /// The offset here.
+    #[inline(always)]
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Goes to the `index`-th place.
+    pub fn seek(&mut self, index: usize) {
+        let mut rest = index;
+        self.offset = 0;
+        for d in (0..self.rank).rev() {
+            let size = self.sizes[d].max(1);
+            self.at[d] = rest % size;
+            rest /= size;
+            self.offset += self.at[d] * self.strides[d];
+        }
+    }
+
+    /// Goes one place on; after the last, back to the first.
+    #[inline]
+    pub fn advance(&mut self) {
+        for d in (0..self.rank).rev() {
+            self.at[d] += 1;
+            self.offset += self.strides[d];
+            if self.at[d] < self.sizes[d] {
+                return;
+            }
+            self.offset -= self.at[d] * self.strides[d];
+            self.at[d] = 0;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

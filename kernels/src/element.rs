@@ -43,6 +43,11 @@ pub trait Number: Element {
     }
     /// A count, rounded or wrapped into the type.
     fn from_count(n: usize) -> Self;
+    /// The mean of `n` elements that add up to `sum`: truncated for integers; of none, NaN for reals and else zero.
+    #[inline(always)]
+    fn mean(sum: Self::Wide, n: usize) -> Self {
+        Self::narrow(sum.over(Self::Wide::from_count(n)))
+    }
     /// A constant, rounded or truncated into the type.
     fn from_f64(value: f64) -> Self;
 }
@@ -101,6 +106,8 @@ pub trait Integer: Real + Ord + core::hash::Hash {
     fn to_i64(self) -> i64;
     /// As an index: `None` if negative or too large.
     fn to_index(self) -> Option<usize>;
+    /// A 64-bit sum as `f64`.
+    fn wide_to_f64(wide: Self::Wide) -> f64;
     /// Wrapped into the type.
     fn from_i64(value: i64) -> Self;
 }
@@ -251,6 +258,7 @@ macro_rules! integers {
             #[inline(always)] fn count_ones(self) -> u8 { $t::count_ones(self) as u8 }
             #[inline(always)] fn to_i64(self) -> i64 { self as i64 }
             #[inline(always)] fn to_index(self) -> Option<usize> { usize::try_from(self).ok() }
+            #[inline(always)] fn wide_to_f64(wide: $wide) -> f64 { wide as f64 }
             #[inline(always)] fn from_i64(value: i64) -> Self { value as $t }
         }
     )*};
@@ -438,6 +446,7 @@ macro_rules! complexes {
             #[inline(always)] fn over(self, o: Self) -> Self { self / o }
             #[inline(always)] fn negated(self) -> Self { -self }
             #[inline(always)] fn conj(self) -> Self { Complex::new(self.re, -self.im) }
+            #[inline(always)] fn mean(sum: Self, n: usize) -> Self { if n == 0 { sum } else { sum / n as $p } }
             #[inline(always)] fn from_count(n: usize) -> Self { Complex::new(n as $p, 0.0) }
             #[inline(always)] fn from_f64(value: f64) -> Self { Complex::new(value as $p, 0.0) }
         }

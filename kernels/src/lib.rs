@@ -22,6 +22,8 @@
 //! | [`dims`], [`broadcast`] | shapes without heap, and the one driver of element-wise operations |
 //! | [`element`], [`math`] | what element types can do; elementary functions of `f32` |
 //! | [`unary`], [`binary`], [`compare`] | element-wise operations |
+//! | [`movement`] | transpose, concat, slice, pad, tile, gather, scatter, … |
+//! | [`reduce`], [`arg`] | sums, means, extremes and their indices, over any axes |
 //!
 //! Every vectorised kernel gives the same answer, up to rounding, at each level of [`isa::Isa`]; tests run all levels that
 //! the machine has against a plain loop. Geometry is checked once at entry: a slice of the wrong length gives
@@ -41,6 +43,7 @@ pub mod relu;
 pub mod softmax;
 pub mod xent;
 
+pub mod arg;
 pub mod binary;
 pub mod broadcast;
 pub mod compare;
@@ -48,6 +51,8 @@ pub mod dims;
 pub mod element;
 pub mod error;
 pub mod math;
+pub mod movement;
+pub mod reduce;
 pub mod unary;
 
 #[cfg(test)]
