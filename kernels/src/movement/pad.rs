@@ -118,7 +118,12 @@ pub fn mirror_pad_grad<T: Number>(
 }
 
 /// Calls `f(source, place)` for every place of the padded shape, in order.
-fn mirrored(dims: &[usize], paddings: &[(usize, usize)], mirror: Mirror, mut f: impl FnMut(usize, usize)) -> Result<()> {
+fn mirrored(
+    dims: &[usize],
+    paddings: &[(usize, usize)],
+    mirror: Mirror,
+    mut f: impl FnMut(usize, usize),
+) -> Result<()> {
     mirror.check(dims, paddings)?;
     let shape = padded(dims, paddings)?;
     let strides = dims::strides(dims)?;

@@ -33,8 +33,7 @@ pub fn reverse<T: Clone>(x: &[T], dims: &[usize], mask: &[bool], out: &mut [T]) 
     let strides = sizes.strides()?;
     let mut at = [0usize; MAX_RANK];
     for row in out.chunks_exact_mut(width) {
-        let from: usize =
-            (0..rank).map(|d| if flips[d] { sizes[d] - 1 - at[d] } else { at[d] } * strides[d]).sum();
+        let from: usize = (0..rank).map(|d| if flips[d] { sizes[d] - 1 - at[d] } else { at[d] } * strides[d]).sum();
         row.clone_from_slice(x.get(from..from + width).ok_or(Error::Length)?);
         for d in (0..rank).rev() {
             at[d] += 1;

@@ -79,10 +79,8 @@ impl Strided {
                 plan.output.push(1)?;
             } else {
                 let shrink = bit(masks.shrink_axis, i);
-                let ends = (
-                    (!bit(masks.begin, i) || shrink).then_some(begin[i]),
-                    (!bit(masks.end, i)).then_some(end[i]),
-                );
+                let ends =
+                    ((!bit(masks.begin, i) || shrink).then_some(begin[i]), (!bit(masks.end, i)).then_some(end[i]));
                 let size = plan.resolve(d, ends, strides[i], shrink)?;
                 if !shrink {
                     plan.output.push(size)?;
@@ -240,7 +238,13 @@ impl Strided {
 mod tests {
     use super::*;
 
-    fn read(dims: &[usize], begin: &[i64], end: &[i64], strides: &[i64], masks: Masks) -> Result<(Dims, [u8; 24], usize)> {
+    fn read(
+        dims: &[usize],
+        begin: &[i64],
+        end: &[i64],
+        strides: &[i64],
+        masks: Masks,
+    ) -> Result<(Dims, [u8; 24], usize)> {
         let x: [u8; 24] = core::array::from_fn(|i| i as u8);
         let plan = Strided::new(dims, begin, end, strides, masks)?;
         let n = dims::count(plan.output())?;
@@ -276,15 +280,63 @@ mod tests {
         let cases: &[(&str, &[i64], &[i64], &[i64], Masks, &[usize], &[u8])] = &[
             ("x[1]", &[1], &[2], &[1], Masks { shrink_axis: 1, ..m }, &[3, 4], &[12, 13, 14, 15]),
             ("x[-1]", &[-1], &[0], &[1], Masks { shrink_axis: 1, ..m }, &[3, 4], &[12, 13, 14, 15]),
-            ("x[..., 1]", &[0, 1], &[0, 2], &[1, 1], Masks { ellipsis: 1, shrink_axis: 2, ..m }, &[2, 3], &[1, 5, 9, 13, 17, 21]),
-            ("x[:, ::-1]", &[0, 0], &[0, 0], &[1, -1], Masks { begin: 3, end: 3, ..m }, &[2, 3, 4], &[8, 9, 10, 11, 4, 5]),
-            ("x[0, 0, ::-2]", &[0, 0, 0], &[1, 1, 0], &[1, 1, -2], Masks { begin: 4, end: 4, shrink_axis: 3, ..m }, &[2], &[3, 1]),
-            ("x[:, 1:100:2, 3:0:-2]", &[0, 1, 3], &[0, 100, 0], &[1, 2, -2], Masks { begin: 1, end: 1, ..m }, &[2, 1, 2], &[7, 5, 19, 17]),
-            ("x[new, 1, ..., new]", &[0, 1, 0, 0], &[0, 2, 0, 0], &[1; 4], Masks { new_axis: 9, shrink_axis: 2, ellipsis: 4, ..m }, &[1, 3, 4, 1], &[12, 13]),
+            (
+                "x[..., 1]",
+                &[0, 1],
+                &[0, 2],
+                &[1, 1],
+                Masks { ellipsis: 1, shrink_axis: 2, ..m },
+                &[2, 3],
+                &[1, 5, 9, 13, 17, 21],
+            ),
+            (
+                "x[:, ::-1]",
+                &[0, 0],
+                &[0, 0],
+                &[1, -1],
+                Masks { begin: 3, end: 3, ..m },
+                &[2, 3, 4],
+                &[8, 9, 10, 11, 4, 5],
+            ),
+            (
+                "x[0, 0, ::-2]",
+                &[0, 0, 0],
+                &[1, 1, 0],
+                &[1, 1, -2],
+                Masks { begin: 4, end: 4, shrink_axis: 3, ..m },
+                &[2],
+                &[3, 1],
+            ),
+            (
+                "x[:, 1:100:2, 3:0:-2]",
+                &[0, 1, 3],
+                &[0, 100, 0],
+                &[1, 2, -2],
+                Masks { begin: 1, end: 1, ..m },
+                &[2, 1, 2],
+                &[7, 5, 19, 17],
+            ),
+            (
+                "x[new, 1, ..., new]",
+                &[0, 1, 0, 0],
+                &[0, 2, 0, 0],
+                &[1; 4],
+                Masks { new_axis: 9, shrink_axis: 2, ellipsis: 4, ..m },
+                &[1, 3, 4, 1],
+                &[12, 13],
+            ),
             ("x[:, 2:1]", &[0, 2], &[0, 1], &[1, 1], Masks { begin: 1, end: 1, ..m }, &[2, 0, 4], &[]),
             ("x[:, -2:]", &[0, -2], &[0, 0], &[1, 1], Masks { begin: 1, end: 3, ..m }, &[2, 2, 4], &[4, 5, 6, 7, 8]),
             ("x[::2]", &[0], &[0], &[2], Masks { begin: 1, end: 1, ..m }, &[1, 3, 4], &[0, 1, 2]),
-            ("x[:, ::2, ::2]", &[0; 3], &[0; 3], &[1, 2, 2], Masks { begin: 7, end: 7, ..m }, &[2, 2, 2], &[0, 2, 8, 10, 12, 14, 20, 22]),
+            (
+                "x[:, ::2, ::2]",
+                &[0; 3],
+                &[0; 3],
+                &[1, 2, 2],
+                Masks { begin: 7, end: 7, ..m },
+                &[2, 2, 2],
+                &[0, 2, 8, 10, 12, 14, 20, 22],
+            ),
         ];
         for (name, begin, end, strides, masks, shape, values) in cases {
             let (found, out, n) = read(&d, begin, end, strides, *masks).unwrap();

@@ -84,14 +84,17 @@ mod tests {
     #[test]
     fn tiles_match_indexing() {
         let x: [u16; 30] = core::array::from_fn(|i| i as u16 + 1);
-        for (dims, multiples) in [([2, 3, 5], [2, 1, 3]), ([2, 3, 5], [1, 4, 2]), ([1, 6, 1], [3, 1, 4]), ([5, 1, 2], [2, 2, 2])] {
+        for (dims, multiples) in
+            [([2, 3, 5], [2, 1, 3]), ([2, 3, 5], [1, 4, 2]), ([1, 6, 1], [3, 1, 4]), ([5, 1, 2], [2, 2, 2])]
+        {
             let n = dims::count(&dims).unwrap();
             let shape = tiled(&dims, &multiples).unwrap();
             let m = dims::count(&shape).unwrap();
             let mut out = [0; 300];
             tile(&x[..n], &dims, &multiples, &mut out[..m]).unwrap();
             for (i, &o) in out[..m].iter().enumerate() {
-                let (a, b, c) = (i / shape[2] / shape[1] % dims[0], i / shape[2] % shape[1] % dims[1], i % shape[2] % dims[2]);
+                let (a, b, c) =
+                    (i / shape[2] / shape[1] % dims[0], i / shape[2] % shape[1] % dims[1], i % shape[2] % dims[2]);
                 assert_eq!(o, x[(a * dims[1] + b) * dims[2] + c], "{dims:?} {multiples:?} {i}");
             }
             let mut dx = [0u16; 30];
