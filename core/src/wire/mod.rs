@@ -3,6 +3,7 @@
 //! Nothing outside this module knows prost. Messages of outside origin are [scanned](scan()) before they are decoded, so
 //! that what they ask for can be refused first; byte fields share the received buffer.
 
+mod attr;
 #[allow(missing_docs, unreachable_pub, clippy::all)]
 #[rustfmt::skip]
 mod generated;
@@ -15,9 +16,10 @@ pub mod service;
 mod shape;
 mod tensor;
 
+pub use attr::{attr_from_proto, attr_to_proto, attrs_from_proto, attrs_to_proto};
 pub use generated::*;
 pub use message::{Message, decode, decode_charged, encode, encoded_len};
 pub use object::{handle_from_proto, handle_to_proto};
 pub use scan::{Limits, Scan, ScanError, ScanErrorKind, Scanned, scan};
-pub use shape::{dtype_from_proto, shape_from_proto, shape_to_proto};
+pub use shape::{dtype_from_proto, partial_shape_from_proto, partial_shape_to_proto, shape_from_proto, shape_to_proto};
 pub use tensor::{tensor_from_proto, tensor_to_proto};
