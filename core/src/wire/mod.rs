@@ -7,6 +7,7 @@ mod attr;
 #[allow(missing_docs, unreachable_pub, clippy::all)]
 #[rustfmt::skip]
 mod generated;
+mod graph;
 mod message;
 mod object;
 pub mod scan;
@@ -18,6 +19,9 @@ mod tensor;
 
 pub use attr::{attr_from_proto, attr_to_proto, attrs_from_proto, attrs_to_proto};
 pub use generated::*;
+pub use graph::{
+    function_from_proto, graph_from_proto, graph_to_proto, node_from_proto, node_to_proto, signature_from_proto,
+};
 pub use message::{Message, decode, decode_charged, encode, encoded_len};
 pub use object::{handle_from_proto, handle_to_proto};
 pub use scan::{Limits, Scan, ScanError, ScanErrorKind, Scanned, scan};
