@@ -11,7 +11,7 @@ use crate::Status;
 use crate::tensor::{Budget, DType, Shape, Tensor};
 
 /// Received bytes below this are copied: a copy costs less than keeping the message around it alive.
-const SHARED_LEN_MIN: usize = 1024;
+pub(super) const SHARED_LEN_MIN: usize = 1024;
 
 /// The tensor of a message. Raw bytes are shared with it where they are aligned for the dtype and not few; all else is
 /// copied once, into memory that is charged to `budget` before it is taken.
