@@ -11,11 +11,13 @@
 //! | [`status`] | canonical codes and the one-word [`Status`] error that every fallible call returns |
 //! | [`sync`] | the few locks there are |
 //! | [`host`] | what the outside gives: clock, entropy, threads, log |
+//! | [`device`] | device names, constraints on them, and what a device says of itself |
 //! | [`tensor`] | dtypes, shapes, shared tensors, and the borrowed forms that kernels see |
 //! | [`wire`] | the protobuf messages and their conversions; nothing else knows prost |
 //! | `graph` | the in-memory graph: import, validation, builder |
 //! | `resource` | variables and kernel state, by container and name |
 //! | `ops` | one declaration an op: signature, shape function, kernels |
+//! | `rewrite` | graph in, graph out: placement |
 //! | `program` | a pruned graph compiled to straight blocks with buffer slots |
 //! | `step` | one running program, a `Future` |
 //! | `session` | the master: sessions, versions, cached runs, partial runs, callables |
@@ -30,11 +32,15 @@
 extern crate alloc;
 
 #[cfg(feature = "alloc")]
+pub mod device;
+#[cfg(feature = "alloc")]
 pub mod graph;
 pub mod host;
 pub mod ops;
 #[cfg(feature = "alloc")]
 pub mod resource;
+#[cfg(feature = "alloc")]
+pub mod rewrite;
 #[cfg(feature = "alloc")]
 pub mod service;
 pub mod status;

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::device::DeviceAttributes;
 use crate::graph::{Function, NodeSpec, Versions};
 use crate::status::Code;
 use crate::tensor::Tensor;
@@ -300,19 +301,6 @@ pub struct ListDevicesResponse {
     pub local_devices: Vec<DeviceAttributes>,
     /// Devices of other tasks.
     pub remote_devices: Vec<DeviceAttributes>,
-}
-
-/// A device.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct DeviceAttributes {
-    /// The full name, for example `/job:worker/replica:0/task:0/device:CPU:0`.
-    pub name: String,
-    /// The type, for example `CPU`.
-    pub device_type: String,
-    /// Memory in bytes that the device says it has.
-    pub memory_limit: i64,
-    /// A number that changes whenever the device's process starts anew; never 0.
-    pub incarnation: u64,
 }
 
 /// Closes all sessions and empties containers.

@@ -1,0 +1,5 @@
+//! Graph in, graph out.
+
+mod place;
+
+pub use place::{PlaceOptions, Placement, place};
