@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::device::DeviceAttributes;
+pub use crate::device::DeviceAttributes;
 use crate::graph::{Function, NodeSpec, Versions};
 use crate::status::Code;
 use crate::tensor::Tensor;
