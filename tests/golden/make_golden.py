@@ -13,10 +13,27 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FAMILIES = ["elementwise", "arrays", "sources", "reductions", "linear", "nn", "state", "streams"]
 
 
+def answers(oracle, cases, only=None):
+    """The cases whose name contains `only`, each with TensorFlow's answers."""
+    made, names = [], set()
+    for case in cases:
+        if only and only not in case.name:
+            continue
+        if case.name in names:
+            raise SystemExit("two cases named " + case.name)
+        names.add(case.name)
+        if case.ask(oracle) and (case.steps or case.create_code):
+            made.append(case)
+            if only:
+                show(case)
+    return made
+
+
 def show(case):
-    print(case.name, "create", case.create_code)
+    print(case.name, "create", case.create_code, case.create_message)
     for s in case.steps:
-        print("  ", [n for n, _ in s.feeds], s.fetches, s.targets, "code", s.code, s.message, [(n, len(t)) for n, t in s.expected])
+        values = [(n, suite.as_text(t)) for n, t in s.expected]
+        print("  ", [n for n, _ in s.feeds], s.fetches, s.targets, "code", s.code, s.message, values)
 
 
 def main():
@@ -27,14 +44,7 @@ def main():
     oracle = Oracle()
     try:
         for family in args.family or FAMILIES:
-            made = []
-            for case in importlib.import_module("cases." + family).cases():
-                if args.only and args.only not in case.name:
-                    continue
-                if case.ask(oracle) and (case.steps or case.create_code):
-                    made.append(case)
-                    if args.only:
-                        show(case)
+            made = answers(oracle, importlib.import_module("cases." + family).cases(), args.only)
             if not args.only:
                 suite.write(os.path.join(HERE, "data", family + ".bin"), made)
     finally:

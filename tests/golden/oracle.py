@@ -17,7 +17,7 @@ if __name__ == "__main__":
 import grpc
 from tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
 
-CALL_SECONDS = 30
+CALL_SECONDS = 15
 
 
 def plain_config(**fields):

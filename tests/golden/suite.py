@@ -1,8 +1,10 @@
 """Cases under construction: a session's graph and steps, then TensorFlow's answers, then golden.proto bytes."""
+import re
 import zlib
 
 import ml_dtypes
 import numpy as np
+import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
 
 import wire
@@ -50,7 +52,7 @@ class Case:
     def __init__(self, name, config=None):
         self.name, self.graph, self.steps = name, Graph(), []
         self.rng = np.random.default_rng(zlib.crc32(name.encode()))
-        self.config, self.create_code = config, 0
+        self.config, self.create_code, self.create_message = config, 0, ""
         self.raw, self.keep_unimplemented, self.refused = None, False, False
         self.made, self.turn = {}, 0
 
@@ -104,10 +106,10 @@ class Case:
         config = self.config or plain_config()
         graph = self.raw if self.raw is not None else self.graph.bytes()
         try:
-            self.create_code, text, handle = oracle.create(graph, config.SerializeToString())
+            self.create_code, self.create_message, handle = oracle.create(graph, config.SerializeToString())
             if self.create_code:
                 if not self.refused:
-                    raise SystemExit("%s: the session was refused: %s" % (self.name, text))
+                    raise SystemExit("%s: the session was refused: %s" % (self.name, self.create_message))
                 self.steps = []
                 return True
             for step in self.steps:
@@ -142,7 +144,7 @@ def reason(text):
     """The op's own words: neither the task prefix nor the node trailer, which differ between runs."""
     if text.startswith("From /job:"):
         text = text.split("\n", 1)[-1]
-    return text.split("\n", 1)[0]
+    return re.sub(r"goo.gle/debug\w+ *|\b\d{9,}\b|\b[0-9a-f]{16}\b", "N", text.split("\n", 1)[0])
 
 
 def readable(tensor):
@@ -164,6 +166,13 @@ def readable(tensor):
         t.string_val.append(content[at : at + n])
         at += n
     return t.SerializeToString(deterministic=True)
+
+
+def as_text(tensor):
+    t = tensor_pb2.TensorProto.FromString(tensor)
+    if t.dtype == enum("string"):
+        return list(t.string_val)
+    return np.frombuffer(t.tensor_content, numpy_type(tf.as_dtype(t.dtype).name)).tolist()
 
 
 def draw(rng, shape, dtype, low=None, high=None, extreme=False, special=False):
