@@ -12,6 +12,7 @@
 //! | [`number`] | what a kernel needs to know of a number type |
 //! | [`exp`] | the exponential on vectors |
 //! | [`matmul`] | matrix products, weights packed ahead, fused bias and activation |
+//! | [`window`] | one dimension of a sliding window: sizes and paddings |
 //! | [`conv`] | 2-D convolutions, plain and depthwise, and their gradients |
 //! | [`pool`] | max and average pooling and their gradients |
 //! | [`norm`] | batch normalisation |
@@ -34,6 +35,7 @@
 extern crate alloc;
 
 pub mod bias;
+pub mod conv;
 pub mod exp;
 pub mod isa;
 pub mod matmul;
@@ -41,6 +43,7 @@ pub mod number;
 pub mod parallel;
 pub mod relu;
 pub mod softmax;
+pub mod window;
 pub mod xent;
 
 pub mod arg;

@@ -13,6 +13,7 @@ mod tile;
 
 pub use generic::matmul_plain;
 pub use pack::{pack_b, pack_b_len};
+pub(crate) use pack::{pack_columns, pack_rows};
 
 use crate::isa::{Kernel, Simd, Vectorised};
 use crate::number::Real;

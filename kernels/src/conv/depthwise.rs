@@ -1,0 +1,361 @@
+//! The depthwise convolution, in which every channel has filters of its own, and its gradients.
+//!
+//! With one filter a channel, all three are the same sum: `out[c] += a[c] · b[c]` over pairs of places, found first and
+//! then gone through for a few vectors of channels at a time (f32 and f64). Other types and more filters a channel take
+//! plain loops.
+
+use crate::isa::{Isa, Kernel, Simd};
+use crate::matmul::Float;
+use crate::number::Arithmetic;
+use crate::parallel::{Parallel, chunks_mut};
+use crate::window::Axis;
+use crate::{Mismatch, ensure, product};
+
+/// The geometry of a depthwise convolution.
+///
+/// The input is `batch × rows.input × columns.input × channels`, the filter `rows.taps × columns.taps × channels ×
+/// multiplier`, the output `batch × rows.output × columns.output × (channels · multiplier)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Depthwise2d {
+    /// Images.
+    pub batch: usize,
+    /// The vertical dimension.
+    pub rows: Axis,
+    /// The horizontal dimension.
+    pub columns: Axis,
+    /// Channels of the input.
+    pub channels: usize,
+    /// Output channels an input channel.
+    pub multiplier: usize,
+}
+
+impl Depthwise2d {
+    /// Numbers in the input, the filter and the output. Fails when the geometry overflows.
+    pub fn lens(&self) -> Result<(usize, usize, usize), Mismatch> {
+        let Depthwise2d { batch, rows, columns, channels, multiplier } = *self;
+        rows.check("rows")?;
+        columns.check("columns")?;
+        Ok((
+            product(&[batch, rows.input, columns.input, channels], "input")?,
+            product(&[rows.taps, columns.taps, channels, multiplier], "filter")?,
+            product(&[batch, rows.output, columns.output, channels, multiplier], "output")?,
+        ))
+    }
+
+    fn check(&self, input: usize, filter: usize, output: usize) -> Result<(), Mismatch> {
+        let lens = self.lens()?;
+        ensure(input == lens.0, "input")?;
+        ensure(filter == lens.1, "filter")?;
+        ensure(output == lens.2, "output")
+    }
+
+    fn out_channels(&self) -> usize {
+        self.channels * self.multiplier
+    }
+
+    fn taps(&self) -> usize {
+        self.rows.taps * self.columns.taps
+    }
+}
+
+/// `output = depthwise convolution of input and filter`, f32 and f64.
+pub fn depthwise_conv2d<T: Float>(
+    par: &dyn Parallel,
+    conv: &Depthwise2d,
+    input: &[T],
+    filter: &[T],
+    output: &mut [T],
+) -> Result<(), Mismatch> {
+    if conv.multiplier != 1 {
+        return depthwise_conv2d_plain(par, conv, input, filter, output);
+    }
+    conv.check(input.len(), filter.len(), output.len())?;
+    let isa = par.isa();
+    let cost = conv.channels.saturating_mul(conv.taps());
+    chunks_mut(par, output, conv.channels, cost, &|first, out| {
+        for (i, out) in out.chunks_mut(conv.channels).enumerate() {
+            let mut sum = PairSum::new(isa, input, filter, out);
+            output_pairs(conv, first + i, |a, b| sum.push(a, b));
+            sum.finish();
+        }
+    });
+    Ok(())
+}
+
+/// [`depthwise_conv2d`] for any type.
+pub fn depthwise_conv2d_plain<T: Arithmetic>(
+    par: &dyn Parallel,
+    conv: &Depthwise2d,
+    input: &[T],
+    filter: &[T],
+    output: &mut [T],
+) -> Result<(), Mismatch> {
+    conv.check(input.len(), filter.len(), output.len())?;
+    let cost = conv.out_channels().saturating_mul(conv.taps());
+    chunks_mut(par, output, conv.out_channels(), cost, &|first, out| {
+        for (i, out) in out.chunks_mut(conv.out_channels()).enumerate() {
+            for (j, out) in out.iter_mut().enumerate() {
+                let mut sum = T::EMPTY;
+                output_pairs(conv, first + i, |a, b| {
+                    let (a, b) = (a * conv.channels + j / conv.multiplier, b * conv.out_channels() + j);
+                    sum = T::add_product(sum, input[a], filter[b]);
+                });
+                *out = T::narrow(sum);
+            }
+        }
+    });
+    Ok(())
+}
+
+/// `input_gradient = gradient of the loss in the input`, f32 and f64. Every element is written.
+pub fn depthwise_conv2d_backprop_input<T: Float>(
+    par: &dyn Parallel,
+    conv: &Depthwise2d,
+    filter: &[T],
+    output_gradient: &[T],
+    input_gradient: &mut [T],
+) -> Result<(), Mismatch> {
+    if conv.multiplier != 1 {
+        return depthwise_conv2d_backprop_input_plain(par, conv, filter, output_gradient, input_gradient);
+    }
+    conv.check(input_gradient.len(), filter.len(), output_gradient.len())?;
+    let isa = par.isa();
+    let cost = conv.channels.saturating_mul(conv.taps());
+    chunks_mut(par, input_gradient, conv.channels, cost, &|first, out| {
+        for (i, out) in out.chunks_mut(conv.channels).enumerate() {
+            let mut sum = PairSum::new(isa, output_gradient, filter, out);
+            input_pairs(conv, first + i, |a, b| sum.push(a, b));
+            sum.finish();
+        }
+    });
+    Ok(())
+}
+
+/// [`depthwise_conv2d_backprop_input`] for any type.
+pub fn depthwise_conv2d_backprop_input_plain<T: Arithmetic>(
+    par: &dyn Parallel,
+    conv: &Depthwise2d,
+    filter: &[T],
+    output_gradient: &[T],
+    input_gradient: &mut [T],
+) -> Result<(), Mismatch> {
+    conv.check(input_gradient.len(), filter.len(), output_gradient.len())?;
+    let cost = conv.out_channels().saturating_mul(conv.taps());
+    chunks_mut(par, input_gradient, conv.channels, cost, &|first, out| {
+        for (i, out) in out.chunks_mut(conv.channels).enumerate() {
+            for (c, out) in out.iter_mut().enumerate() {
+                let mut sum = T::EMPTY;
+                input_pairs(conv, first + i, |a, b| {
+                    for j in c * conv.multiplier..(c + 1) * conv.multiplier {
+                        let (a, b) = (a * conv.out_channels() + j, b * conv.out_channels() + j);
+                        sum = T::add_product(sum, output_gradient[a], filter[b]);
+                    }
+                });
+                *out = T::narrow(sum);
+            }
+        }
+    });
+    Ok(())
+}
+
+/// `filter_gradient = gradient of the loss in the filter`, f32 and f64. Every element is written.
+pub fn depthwise_conv2d_backprop_filter<T: Float>(
+    par: &dyn Parallel,
+    conv: &Depthwise2d,
+    input: &[T],
+    output_gradient: &[T],
+    filter_gradient: &mut [T],
+) -> Result<(), Mismatch> {
+    if conv.multiplier != 1 {
+        return depthwise_conv2d_backprop_filter_plain(par, conv, input, output_gradient, filter_gradient);
+    }
+    conv.check(input.len(), filter_gradient.len(), output_gradient.len())?;
+    let isa = par.isa();
+    let cost = output_gradient.len();
+    chunks_mut(par, filter_gradient, conv.channels, cost, &|first, out| {
+        for (i, out) in out.chunks_mut(conv.channels).enumerate() {
+            let mut sum = PairSum::new(isa, input, output_gradient, out);
+            filter_pairs(conv, first + i, |a, b| sum.push(a, b));
+            sum.finish();
+        }
+    });
+    Ok(())
+}
+
+/// [`depthwise_conv2d_backprop_filter`] for any type.
+pub fn depthwise_conv2d_backprop_filter_plain<T: Arithmetic>(
+    par: &dyn Parallel,
+    conv: &Depthwise2d,
+    input: &[T],
+    output_gradient: &[T],
+    filter_gradient: &mut [T],
+) -> Result<(), Mismatch> {
+    conv.check(input.len(), filter_gradient.len(), output_gradient.len())?;
+    chunks_mut(par, filter_gradient, conv.out_channels(), output_gradient.len(), &|first, out| {
+        for (i, out) in out.chunks_mut(conv.out_channels()).enumerate() {
+            for (j, out) in out.iter_mut().enumerate() {
+                let mut sum = T::EMPTY;
+                filter_pairs(conv, first + i, |a, b| {
+                    let (a, b) = (a * conv.channels + j / conv.multiplier, b * conv.out_channels() + j);
+                    sum = T::add_product(sum, input[a], output_gradient[b]);
+                });
+                *out = T::narrow(sum);
+            }
+        }
+    });
+    Ok(())
+}
+
+/// The `(input pixel, tap)` pairs that make output pixel `pixel`, counted over all images.
+#[inline(always)]
+fn output_pairs(conv: &Depthwise2d, pixel: usize, mut f: impl FnMut(usize, usize)) {
+    let (rows, columns) = (&conv.rows, &conv.columns);
+    let (line, column) = (pixel / columns.output, pixel % columns.output);
+    let (image, row) = (line / rows.output, line % rows.output);
+    for tap_row in 0..rows.taps {
+        let Some(y) = rows.source(row, tap_row) else { continue };
+        for tap in 0..columns.taps {
+            if let Some(x) = columns.source(column, tap) {
+                f((image * rows.input + y) * columns.input + x, tap_row * columns.taps + tap);
+            }
+        }
+    }
+}
+
+/// The `(output pixel, tap)` pairs that input pixel `pixel` took part in.
+#[inline(always)]
+fn input_pairs(conv: &Depthwise2d, pixel: usize, mut f: impl FnMut(usize, usize)) {
+    let (rows, columns) = (&conv.rows, &conv.columns);
+    let (line, x) = (pixel / columns.input, pixel % columns.input);
+    let (image, y) = (line / rows.input, line % rows.input);
+    for tap_row in 0..rows.taps {
+        let Some(row) = rows.target(y, tap_row) else { continue };
+        for tap in 0..columns.taps {
+            if let Some(column) = columns.target(x, tap) {
+                f((image * rows.output + row) * columns.output + column, tap_row * columns.taps + tap);
+            }
+        }
+    }
+}
+
+/// The `(input pixel, output pixel)` pairs that tap `taps` joins.
+#[inline(always)]
+fn filter_pairs(conv: &Depthwise2d, taps: usize, mut f: impl FnMut(usize, usize)) {
+    let (rows, columns) = (&conv.rows, &conv.columns);
+    let (tap_row, tap) = (taps / columns.taps, taps % columns.taps);
+    for line in 0..conv.batch * rows.output {
+        let (image, row) = (line / rows.output, line % rows.output);
+        let Some(y) = rows.source(row, tap_row) else { continue };
+        for column in 0..columns.output {
+            if let Some(x) = columns.source(column, tap) {
+                f((image * rows.input + y) * columns.input + x, line * columns.output + column);
+            }
+        }
+    }
+}
+
+/// Pairs gone through at once; the filter's gradient has many, and its sums start afresh as often, which keeps them exact.
+const PAIRS: usize = 64;
+
+/// `out[c] = sum(a[pixel_a, c] · b[pixel_b, c])` over pairs of pixels, of as many channels as `out` has.
+struct PairSum<'a, T> {
+    isa: Isa,
+    a: &'a [T],
+    b: &'a [T],
+    out: &'a mut [T],
+    /// Where the pixels start.
+    pairs: [(usize, usize); PAIRS],
+    len: usize,
+    /// Nothing is in `out` yet.
+    fresh: bool,
+}
+
+impl<'a, T: Float> PairSum<'a, T> {
+    fn new(isa: Isa, a: &'a [T], b: &'a [T], out: &'a mut [T]) -> Self {
+        PairSum { isa, a, b, out, pairs: [(0, 0); PAIRS], len: 0, fresh: true }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, a: usize, b: usize) {
+        if self.len == PAIRS {
+            self.flush();
+        }
+        self.pairs[self.len] = (a * self.out.len(), b * self.out.len());
+        self.len += 1;
+    }
+
+    fn flush(&mut self) {
+        let channels = self.out.len();
+        let pairs = &self.pairs[..self.len];
+        let inside = |at: usize, len: usize| at.checked_add(channels).is_some_and(|end| end <= len);
+        assert!(
+            pairs.iter().all(|&(a, b)| inside(a, self.a.len()) && inside(b, self.b.len())),
+            "pixels are inside, as the geometry was checked"
+        );
+        T::run(self.isa, Products { pairs, a: self.a, b: self.b, out: self.out, fresh: self.fresh });
+        self.fresh = false;
+        self.len = 0;
+    }
+
+    fn finish(mut self) {
+        if self.len > 0 || self.fresh {
+            self.flush();
+        }
+    }
+}
+
+/// Pairs whose places have been checked to lie in `a` and `b`.
+struct Products<'a, T> {
+    pairs: &'a [(usize, usize)],
+    a: &'a [T],
+    b: &'a [T],
+    out: &'a mut [T],
+    fresh: bool,
+}
+
+impl<T: Float> Kernel<T> for Products<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd<T>>(mut self, s: S) {
+        let n = self.out.len();
+        let mut c = 0;
+        while c + 4 * S::LANES <= n {
+            self.block::<S, 4>(s, c);
+            c += 4 * S::LANES;
+        }
+        while c + S::LANES <= n {
+            self.block::<S, 1>(s, c);
+            c += S::LANES;
+        }
+        for c in c..n {
+            let mut sum = T::ZERO;
+            for &(a, b) in self.pairs {
+                sum = sum + self.a[a + c] * self.b[b + c];
+            }
+            self.out[c] = if self.fresh { sum } else { self.out[c] + sum };
+        }
+    }
+}
+
+impl<T: Float> Products<'_, T> {
+    /// `V` vectors of channels from `c`, all of which there are.
+    #[inline(always)]
+    fn block<S: Simd<T>, const V: usize>(&mut self, s: S, c: usize) {
+        let mut sums = [s.splat(T::ZERO); V];
+        for &(a, b) in self.pairs {
+            for (v, sum) in sums.iter_mut().enumerate() {
+                let at = c + v * S::LANES;
+                // SAFETY: `at + LANES` is at most the number of channels, all of which lie in `a` and `b` from these places.
+                *sum = unsafe {
+                    s.mul_add(s.load(self.a.as_ptr().add(a + at)), s.load(self.b.as_ptr().add(b + at)), *sum)
+                };
+            }
+        }
+        for (v, sum) in sums.into_iter().enumerate() {
+            let out = &mut self.out[c + v * S::LANES..];
+            let sum = if self.fresh { sum } else { s.add(s.load_first(out), sum) };
+            s.store_first(out, sum);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Patches of an image as rows of a matrix (im2col), and such rows added back to an image (col2im).
+
+use super::{Conv2d, Sizes};
+use core::ops::Range;
+
+/// Where output pixel `pixel`, counted over all images, is: image, row, column.
+#[inline(always)]
+fn locate(conv: &Conv2d, sizes: &Sizes, pixel: usize) -> (usize, usize, usize) {
+    let within = pixel % sizes.image_pixels;
+    (pixel / sizes.image_pixels, within / conv.columns.output, within % conv.columns.output)
+}
+
+/// A run of numbers that lie side by side in a patch and in the image.
+struct Run {
+    /// Where the run starts in the patch.
+    patch: usize,
+    /// Its length.
+    len: usize,
+    /// The part of it that is inside the image, and where that starts in the input; the rest is padding.
+    inside: Range<usize>,
+    source: usize,
+}
+
+/// Calls `f` with the runs of one patch of `group`, in order.
+#[inline(always)]
+fn runs(conv: &Conv2d, sizes: &Sizes, group: usize, pixel: usize, mut f: impl FnMut(Run)) {
+    let (image, row, column) = locate(conv, sizes, pixel);
+    let (rows, columns, channels) = (&conv.rows, &conv.columns, conv.filter_in_channels);
+    let row_len = columns.input * conv.in_channels;
+    for tap_row in 0..rows.taps {
+        let patch = tap_row * columns.taps * channels;
+        let source_row = rows.source(row, tap_row).map(|i| (image * rows.input + i) * row_len);
+        if sizes.groups == 1 && columns.dilation == 1 {
+            // All taps of the row together.
+            let len = columns.taps * channels;
+            let start = column * columns.stride;
+            let before = columns.pad_before.saturating_sub(start).min(columns.taps) * channels;
+            let first = start.saturating_sub(columns.pad_before).saturating_mul(channels);
+            let inside = source_row.map_or(0, |_| (len - before).min(row_len.saturating_sub(first)));
+            f(Run { patch, len, inside: before..before + inside, source: source_row.unwrap_or(0).saturating_add(first) });
+        } else {
+            for tap in 0..columns.taps {
+                let source = source_row.zip(columns.source(column, tap));
+                let source = source.map(|(row, i)| row + i * conv.in_channels + group * channels);
+                let inside = source.map_or(0, |_| channels);
+                let patch = patch + tap * channels;
+                f(Run { patch, len: channels, inside: 0..inside, source: source.unwrap_or(0) });
+            }
+        }
+    }
+}
+
+/// Writes the numbers `part` of the patches of `pixels` into `out`, a row of `part.len()` a pixel.
+pub(super) fn gather<T: Copy + Default>(
+    conv: &Conv2d,
+    sizes: &Sizes,
+    group: usize,
+    input: &[T],
+    pixels: Range<usize>,
+    part: Range<usize>,
+    out: &mut [T],
+) {
+    if part.is_empty() {
+        return;
+    }
+    for (pixel, out) in pixels.zip(out.chunks_exact_mut(part.len())) {
+        runs(conv, sizes, group, pixel, |run| {
+            // The run cut to the part, in its own count.
+            let from = part.start.saturating_sub(run.patch).min(run.len);
+            let to = part.end.saturating_sub(run.patch).min(run.len);
+            if from >= to {
+                return;
+            }
+            let inside = run.inside.start.clamp(from, to)..run.inside.end.clamp(from, to);
+            let out = &mut out[run.patch + from - part.start..run.patch + to - part.start];
+            let (before, rest) = out.split_at_mut(inside.start - from);
+            let (copied, after) = rest.split_at_mut(inside.len());
+            before.fill(T::default());
+            after.fill(T::default());
+            if !copied.is_empty() {
+                let source = run.source + inside.start - run.inside.start;
+                copied.copy_from_slice(&input[source..source + inside.len()]);
+            }
+        });
+    }
+}
+
+/// Adds the rows of `patches`, one a pixel, to the places of `input` they were gathered from. `input` starts at element
+/// `first` of the whole.
+pub(super) fn scatter<T: Copy + core::ops::Add<Output = T>>(
+    conv: &Conv2d,
+    sizes: &Sizes,
+    group: usize,
+    patches: &[T],
+    pixels: Range<usize>,
+    first: usize,
+    input: &mut [T],
+) {
+    if sizes.patch == 0 {
+        return;
+    }
+    for (pixel, patch) in pixels.zip(patches.chunks_exact(sizes.patch)) {
+        runs(conv, sizes, group, pixel, |run| {
+            if !run.inside.is_empty() {
+                let source = run.source - first;
+                let from = &patch[run.patch + run.inside.start..run.patch + run.inside.end];
+                for (to, &x) in input[source..source + from.len()].iter_mut().zip(from) {
+                    *to = *to + x;
+                }
+            }
+        });
+    }
+}
