@@ -37,7 +37,12 @@ fn runs(conv: &Conv2d, sizes: &Sizes, group: usize, pixel: usize, mut f: impl Fn
             let before = columns.pad_before.saturating_sub(start).min(columns.taps) * channels;
             let first = start.saturating_sub(columns.pad_before).saturating_mul(channels);
             let inside = source_row.map_or(0, |_| (len - before).min(row_len.saturating_sub(first)));
-            f(Run { patch, len, inside: before..before + inside, source: source_row.unwrap_or(0).saturating_add(first) });
+            f(Run {
+                patch,
+                len,
+                inside: before..before + inside,
+                source: source_row.unwrap_or(0).saturating_add(first),
+            });
         } else {
             for tap in 0..columns.taps {
                 let source = source_row.zip(columns.source(column, tap));
