@@ -150,6 +150,21 @@ impl Ctx<'_> {
         slot.is_unique().then(|| core::mem::take(slot))
     }
 
+    /// As [`Ctx::take_input`], for a kernel that then sets output `o` to the input's memory. What the output held goes to
+    /// the input's slot, so that whoever fills that finds memory there in the next run.
+    #[inline]
+    pub fn forward(&mut self, i: usize, o: usize) -> Option<Tensor> {
+        let value = self.take_input(i)?;
+        let from = (*self.args.get(i)? & arg::INDEX) as usize;
+        let old = self.output_slot(o).map(core::mem::take).unwrap_or_default();
+        if let Some(slot) = self.slots.get_mut(from)
+            && old.is_unique()
+        {
+            *slot = old;
+        }
+        Some(value)
+    }
+
     /// Memory for output `i`: a tensor of this dtype and shape with unspecified elements, to fill and then [`Ctx::set`].
     /// In the steady state it is the memory that the output had in the run before.
     ///

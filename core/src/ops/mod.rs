@@ -4,9 +4,17 @@
 //! the family's slice. Everything else (registry, table of supported ops, checks at import) follows from it.
 
 #[cfg(feature = "alloc")]
+pub mod compare;
+#[cfg(feature = "alloc")]
 pub mod control_flow;
 #[cfg(feature = "alloc")]
+mod dispatch;
+#[cfg(feature = "alloc")]
+mod elementwise;
+#[cfg(feature = "alloc")]
 mod kernel;
+#[cfg(feature = "alloc")]
+pub mod math;
 mod op;
 #[cfg(feature = "alloc")]
 mod registry;
@@ -14,8 +22,12 @@ mod registry;
 pub mod shape;
 #[cfg(feature = "alloc")]
 pub mod signature;
-
+#[cfg(test)]
+mod testing;
 #[cfg(feature = "alloc")]
+pub mod unary;
+
+#[cfg(test)]
 pub(crate) use kernel::arg;
 #[cfg(feature = "alloc")]
 pub use kernel::{Ctx, Env, Kernel, MakeKernel, NodeContext, describe, kernel};
@@ -27,4 +39,4 @@ pub use signature::Signature;
 
 /// Every family: what servers and tools know. A device lists fewer.
 #[cfg(feature = "alloc")]
-pub static ALL: &[&[&Op]] = &[control_flow::OPS];
+pub static ALL: &[&[&Op]] = &[control_flow::OPS, math::OPS, compare::OPS, unary::OPS];

@@ -44,6 +44,13 @@ impl Default for Tensor {
     }
 }
 
+impl<T: Element> From<T> for Tensor {
+    /// A scalar.
+    fn from(value: T) -> Tensor {
+        Tensor::scalar(value)
+    }
+}
+
 /// Constructors.
 impl Tensor {
     /// A scalar.
