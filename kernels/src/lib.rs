@@ -24,6 +24,10 @@
 //! | [`element`], [`math`] | what element types can do; elementary functions of `f32` |
 //! | [`unary`], [`binary`], [`compare`] | element-wise operations |
 //! | [`movement`] | transpose, concat, slice, pad, tile, gather, scatter, … |
+//! | [`random`] | TensorFlow's random numbers, bit for bit |
+//! | [`cast`] | conversion between all numeric types |
+//! | [`select`] | select, where, one-hot, ranges, diagonals |
+//! | [`scan`] | running sums and products |
 //! | [`reduce`], [`arg`] | sums, means, extremes and their indices, over any axes |
 //!
 //! Every vectorised kernel gives the same answer, up to rounding, at each level of [`isa::Isa`]; tests run all levels that
@@ -49,13 +53,17 @@ pub mod xent;
 pub mod arg;
 pub mod binary;
 pub mod broadcast;
+pub mod cast;
 pub mod compare;
 pub mod dims;
 pub mod element;
 pub mod error;
 pub mod math;
 pub mod movement;
+pub mod random;
 pub mod reduce;
+pub mod scan;
+pub mod select;
 pub mod unary;
 
 #[cfg(test)]
