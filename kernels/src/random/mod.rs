@@ -34,7 +34,10 @@ impl Philox {
     /// From a key and a counter, low half first, as the V2 stateless operations get them.
     pub fn from_key(key: u64, counter: [u64; 2]) -> Self {
         let [a, b] = counter;
-        Self { counter: [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32], key: [key as u32, (key >> 32) as u32] }
+        Self {
+            counter: [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32],
+            key: [key as u32, (key >> 32) as u32],
+        }
     }
 
     /// From the two seeds of a V1 stateless operation, scrambled as TensorFlow does.
