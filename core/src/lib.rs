@@ -38,12 +38,16 @@ pub mod graph;
 pub mod host;
 pub mod ops;
 #[cfg(feature = "alloc")]
+pub mod program;
+#[cfg(feature = "alloc")]
 pub mod resource;
 #[cfg(feature = "alloc")]
 pub mod rewrite;
 #[cfg(feature = "alloc")]
 pub mod service;
 pub mod status;
+#[cfg(feature = "alloc")]
+pub mod step;
 pub mod sync;
 pub mod tensor;
 #[cfg(feature = "alloc")]

@@ -93,6 +93,13 @@ pub struct Function {
     pub definition: Bytes,
 }
 
+impl Graph {
+    /// A graph of nodes whose edges are known to be right, for rewrites; nodes are not found by name.
+    pub(crate) fn from_nodes(nodes: Vec<Node>) -> Graph {
+        Graph { nodes, ..Graph::default() }
+    }
+}
+
 /// A dataflow graph. Grows by [`Graph::extend`]; nodes never change or go away.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
@@ -148,34 +155,30 @@ impl Graph {
     /// `Err` with a node of a cycle when there is one. Linear, without recursion. Nodes outside `wanted` are as if done.
     pub fn topological_order(&self, wanted: &[bool]) -> Result<Vec<NodeId>, NodeId> {
         let included = |id: NodeId| wanted.get(id.index()).copied().unwrap_or(false);
+        let sources = |node: &Node| {
+            let merge = node.role() == Role::Merge;
+            let inputs = node.inputs.iter().map(|e| e.node).chain(node.controls.iter().copied());
+            let forward = |from: &NodeId| !(merge && self.node(*from).role() == Role::NextIteration);
+            inputs.filter(move |from| included(*from) && forward(from)).collect::<Vec<_>>()
+        };
         let mut pending = alloc::vec![0u32; self.nodes.len()];
         let mut consumers_start = alloc::vec![0u32; self.nodes.len() + 1];
-        let edges = |node: &Node| {
-            let merge = node.role() == Role::Merge;
-            let data = node.inputs.iter().map(|e| e.node).filter(move |_| true);
-            let back = move |graph: &Graph, from: NodeId| merge && graph.node(from).role() == Role::NextIteration;
-            let all: Vec<NodeId> =
-                data.chain(node.controls.iter().copied()).filter(|&from| !back(self, from)).collect();
-            all
-        };
-        let mut total = 0;
+        let mut all_sources = Vec::new();
         for (id, node) in self.iter().filter(|(id, _)| included(*id)) {
-            for from in edges(node).into_iter().filter(|&f| included(f)) {
+            for from in sources(node) {
                 pending[id.index()] += 1;
                 consumers_start[from.index() + 1] += 1;
-                total += 1;
+                all_sources.push((from, id));
             }
         }
         for i in 1..consumers_start.len() {
             consumers_start[i] += consumers_start[i - 1];
         }
-        let mut consumers = alloc::vec![NodeId(0); total];
+        let mut consumers = alloc::vec![NodeId(0); all_sources.len()];
         let mut fill = consumers_start.clone();
-        for (id, node) in self.iter().filter(|(id, _)| included(*id)) {
-            for from in edges(node).into_iter().filter(|&f| included(f)) {
-                consumers[fill[from.index()] as usize] = id;
-                fill[from.index()] += 1;
-            }
+        for (from, id) in all_sources {
+            consumers[fill[from.index()] as usize] = id;
+            fill[from.index()] += 1;
         }
         let mut order: Vec<NodeId> =
             self.iter().map(|(id, _)| id).filter(|&id| included(id) && pending[id.index()] == 0).collect();

@@ -14,6 +14,8 @@ pub enum Role {
     Const,
     /// Must be fed.
     Placeholder,
+    /// A value that the caller of a step gives; stands where a tensor is fed.
+    Feed,
     /// Passes its input on (Identity of a value, LoopCond, StopGradient …): costs nothing.
     Alias,
     /// Passes its data input to one of two outputs.
