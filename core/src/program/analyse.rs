@@ -507,7 +507,9 @@ impl<'a> Analysis<'a> {
         }
         let mut wrong = Vec::new();
         for &id in &self.merges {
-            let Some(group) = self.group_of.get(&id).filter(|g| sizes.get(*g).is_some_and(|&n| n > 1)) else { continue };
+            let Some(group) = self.group_of.get(&id).filter(|g| sizes.get(*g).is_some_and(|&n| n > 1)) else {
+                continue;
+            };
             let next = self.graph.node(id).inputs.iter().find_map(|e| match self.graph.node(e.node).role() {
                 Role::NextIteration => self.source_of.get(&e.node),
                 _ => None,

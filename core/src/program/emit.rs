@@ -318,7 +318,9 @@ impl<'a> Emitter<'a> {
             }
             Item::Deref { node, input, .. } => (*node, Action::Run, self.deref(*node, *input)),
             Item::Fetch { index, .. } => (NodeId(0), Action::Fetch(*index), Box::new(|_: &mut Ctx<'_>| Ok(()))),
-            Item::Unfed { node } => (*node, Action::Run, unfed(&self.pruned.graph.node(*node).name, self.pruned, *node)),
+            Item::Unfed { node } => {
+                (*node, Action::Run, unfed(&self.pruned.graph.node(*node).name, self.pruned, *node))
+            }
         };
         let too_many = |_| Status::resource_exhausted("a node has more than 65535 inputs or outputs");
         let args_used = self.args.get(args as usize..).unwrap_or_default();
@@ -517,11 +519,8 @@ impl<'a> Emitter<'a> {
                     moves.push(Move { from: word, to });
                 }
                 let kind = self.edge_kind(link, target, frames, edges.len() as u32, &mut blocks);
-                let condition = link.condition.map(|c| Condition {
-                    pred: self.word(c.pred),
-                    side: c.side,
-                    node: c.node.0,
-                });
+                let condition =
+                    link.condition.map(|c| Condition { pred: self.word(c.pred), side: c.side, node: c.node.0 });
                 edges.push(BlockEdge { kind, condition, target, data: link.data, moves: moved..moves.len() as u32 });
             }
             if let Some(block) = self.number_of.get(&set).and_then(|&n| blocks.get_mut(n as usize)) {

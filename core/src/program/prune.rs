@@ -224,13 +224,13 @@ impl<'a> Pruner<'a> {
 
     fn output_type(&self, edge: Edge) -> (crate::tensor::DType, bool) {
         let node = self.nodes.get(edge.node.index());
-        node.and_then(|n| n.output_types.get(edge.port as usize)).copied().unwrap_or((crate::tensor::DType::Float, false))
+        node.and_then(|n| n.output_types.get(edge.port as usize))
+            .copied()
+            .unwrap_or((crate::tensor::DType::Float, false))
     }
 
     fn check_supported(&self) -> Result<(), Status> {
-        let lacks = |node: &&Node| {
-            node.role() == Role::Kernel && node.op.op.is_none_or(|op| op.kernel.is_none())
-        };
+        let lacks = |node: &&Node| node.role() == Role::Kernel && node.op.op.is_none_or(|op| op.kernel.is_none());
         let mut missing: Vec<(&str, Vec<&str>)> = Vec::new();
         for node in self.nodes.iter().filter(lacks) {
             match missing.iter_mut().find(|(op, _)| *op == node.op.name) {

@@ -103,7 +103,9 @@ fn follow(program: &Program, state: &mut State, from: u32, edge: &BlockEdge, liv
             arrive(program, state, from, to, edge, true);
         }
         EdgeKind::Exit(_) => {}
-        EdgeKind::Enter { frame, entry, invariant } => enter(program, state, from, edge, live, (frame, entry, invariant)),
+        EdgeKind::Enter { frame, entry, invariant } => {
+            enter(program, state, from, edge, live, (frame, entry, invariant))
+        }
     }
 }
 

@@ -44,9 +44,7 @@ pub(super) fn run(
         let position = match state.current.take() {
             Some(position) => position,
             None => match state.ready.pop_front() {
-                Some(ready) => {
-                    Position { ready, instruction: program.blocks[ready.block as usize].instructions.start }
-                }
+                Some(ready) => Position { ready, instruction: program.blocks[ready.block as usize].instructions.start },
                 None => return Ok(Progress::Idle),
             },
         };
@@ -100,11 +98,7 @@ fn block(
     let Ready { iteration, block, .. } = position.ready;
     let end = program.blocks[block as usize].instructions.end;
     let instructions = program.instructions.get(position.instruction as usize..end as usize).unwrap_or_default();
-    let env = Env {
-        host: &*clock.options.host,
-        budget: clock.options.budget.as_ref(),
-        step_id: clock.options.step_id,
-    };
+    let env = Env { host: &*clock.options.host, budget: clock.options.budget.as_ref(), step_id: clock.options.step_id };
     let it = &mut state.iterations[iteration as usize];
     let invariants = state.frames.get(it.frame as usize).map_or(&[][..], |f| &f.invariants);
     for (at, instruction) in (position.instruction..).zip(instructions) {
