@@ -27,7 +27,7 @@ mod testing;
 #[cfg(feature = "alloc")]
 pub mod unary;
 
-#[cfg(test)]
+#[cfg(feature = "alloc")]
 pub(crate) use kernel::arg;
 #[cfg(feature = "alloc")]
 pub use kernel::{Ctx, Env, Kernel, MakeKernel, NodeContext, describe, kernel};
