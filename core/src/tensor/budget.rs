@@ -60,6 +60,16 @@ pub struct Charge {
     bytes: usize,
 }
 
+impl Charge {
+    /// Takes `bytes` more, or answers RESOURCE_EXHAUSTED and stays as it is.
+    pub fn grow(&mut self, bytes: usize) -> Result<(), Status> {
+        let mut more = self.budget.charge(bytes)?;
+        // The budget holds both, so that the sum does not overflow; what is moved is no longer given back by `more`.
+        self.bytes += core::mem::take(&mut more.bytes);
+        Ok(())
+    }
+}
+
 impl Drop for Charge {
     fn drop(&mut self) {
         self.budget.0.used.fetch_sub(self.bytes, Ordering::Relaxed);
@@ -78,7 +88,9 @@ mod tests {
         let a = budget.charge(60).unwrap();
         assert_eq!(budget.charge(41).unwrap_err().code(), Code::ResourceExhausted);
         assert!(budget.charge(usize::MAX).is_err());
-        let b = budget.charge(40).unwrap();
+        let mut b = budget.charge(30).unwrap();
+        assert!(b.grow(11).is_err());
+        b.grow(10).unwrap();
         drop(a);
         assert_eq!(budget.used(), 40);
         drop(b);

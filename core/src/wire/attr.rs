@@ -128,7 +128,10 @@ fn values_from_proto(list: &ListValue, budget: Option<&Budget>, depth: usize) ->
     if kinds.iter().filter(|len| **len > 0).count() > 1 {
         return Err(Status::invalid_argument("the list holds values of several kinds"));
     }
-    let mut values = Vec::new();
+    // A packed bool is a byte there and a whole value here.
+    let count: usize = kinds.iter().sum();
+    let _room = budget.map(|budget| budget.charge(count.saturating_mul(size_of::<AttrValue>()))).transpose()?;
+    let mut values = Vec::with_capacity(count);
     values.extend(s.iter().map(|value| AttrValue::Str(value.clone())));
     values.extend(i.iter().map(|value| AttrValue::Int(*value)));
     values.extend(f.iter().map(|value| AttrValue::Float(*value)));

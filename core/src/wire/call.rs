@@ -10,14 +10,14 @@ use alloc::vec::{self, Vec};
 use bytes::Bytes;
 
 use super::generated as g;
-use super::graph::{graph_from_proto, graph_to_proto};
-use super::message::{Message, decode, decode_charged, encode};
+use super::graph::graph_to_proto;
+use super::message::{Allowance, Message, decode, decode_charged, encode};
 use super::options;
-use super::scan::Limits;
 use super::shape::{dtype_from_proto, shape_from_proto};
+use super::stream;
 use super::tensor::{SHARED_LEN_MIN, tensor_from_proto, tensor_to_proto};
 use crate::service::*;
-use crate::tensor::{Budget, Charge, Tensor};
+use crate::tensor::{Charge, Tensor};
 use crate::{Code, Status};
 
 /// Where the bytes of large tensors are.
@@ -36,15 +36,6 @@ pub struct Encoded {
     pub message: Bytes,
     /// The bytes of large tensors, in order; none with [`Layout::Whole`].
     pub payloads: Vec<Bytes>,
-}
-
-/// What a receiver allows a message to take.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Allowance<'a> {
-    /// Limits of the message without tensors' own bytes.
-    pub limits: Limits,
-    /// Charged for the message while it is decoded, and for what is copied for as long as that lives.
-    pub budget: Option<&'a Budget>,
 }
 
 /// The bytes of a request.
@@ -119,18 +110,18 @@ pub fn decode_request(
     let mut from = Receiver::new(layout, payloads, allowed);
     let request = match method {
         Method::CreateSession => {
-            let r: g::CreateSessionRequest = from.message(message)?;
+            let r: stream::CreateSession = from.message(message)?;
             Request::CreateSession(CreateSessionRequest {
-                graph: graph_from_proto(r.graph_def.unwrap_or_default(), allowed.budget)?,
+                graph: stream::graph_from_bytes(r.graph_def, allowed)?,
                 config: options::config_from_proto(r.config.unwrap_or_default()),
                 target: r.target,
             })
         }
         Method::ExtendSession => {
-            let r: g::ExtendSessionRequest = from.message(message)?;
+            let r: stream::ExtendSession = from.message(message)?;
             Request::ExtendSession(ExtendSessionRequest {
                 session_handle: r.session_handle,
-                graph: graph_from_proto(r.graph_def.unwrap_or_default(), allowed.budget)?,
+                graph: stream::graph_from_bytes(r.graph_def, allowed)?,
                 current_graph_version: r.current_graph_version,
             })
         }
@@ -392,7 +383,7 @@ mod tests {
 
     use super::*;
     use crate::graph::{NodeSpec, Versions};
-    use crate::tensor::{DType, Shape, Str};
+    use crate::tensor::{Budget, DType, Shape, Str};
 
     fn tensors() -> Vec<(String, Tensor)> {
         let strings = vec![Str::from_static(b"a"), Str::from(vec![b'b'; 5000])];

@@ -27,11 +27,6 @@ const KINDS: [&str; 8] = ["type", "int", "float", "bool", "string", "shape", "te
 /// What [`attr_from_proto`] answers, with node and attribute named; INVALID_ARGUMENT for a function's signature that is
 /// none.
 pub fn graph_from_proto(graph: GraphDef, budget: Option<&Budget>) -> Result<GraphSpec, Status> {
-    let versions = graph.versions.map(|v| Versions {
-        producer: v.producer,
-        min_consumer: v.min_consumer,
-        bad_consumers: v.bad_consumers,
-    });
     let functions = graph.library.map(|library| library.function).unwrap_or_default();
     Ok(GraphSpec {
         nodes: nodes_from_proto(graph.node, budget)?,
@@ -39,8 +34,14 @@ pub fn graph_from_proto(graph: GraphDef, budget: Option<&Budget>) -> Result<Grap
             .into_iter()
             .map(|function| function_from_proto(function, budget))
             .collect::<Result<_, _>>()?,
-        versions: versions.unwrap_or_default(),
+        versions: graph.versions.map(versions_from_proto).unwrap_or_default(),
     })
+}
+
+/// Version constraints.
+pub(super) fn versions_from_proto(versions: VersionDef) -> Versions {
+    let VersionDef { producer, min_consumer, bad_consumers } = versions;
+    Versions { producer, min_consumer, bad_consumers }
 }
 
 /// The message of a graph.

@@ -11,6 +11,15 @@ pub trait Message: Scanned + prost::Message + Default {}
 
 impl<M: Scanned + prost::Message + Default> Message for M {}
 
+/// What a receiver allows a message to take.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Allowance<'a> {
+    /// Limits of the message without tensors' own bytes.
+    pub limits: Limits,
+    /// Charged for the message while it is decoded, and for what is copied for as long as that lives.
+    pub budget: Option<&'a Budget>,
+}
+
 /// Decodes a message of outside origin; its byte fields share `bytes`.
 ///
 /// # Errors

@@ -17,15 +17,16 @@ pub mod scan;
 mod schema;
 pub mod service;
 mod shape;
+mod stream;
 mod tensor;
 
 pub use attr::{attr_from_proto, attr_to_proto, attrs_from_proto, attrs_to_proto};
-pub use call::{Allowance, Encoded, Layout, decode_request, decode_response, encode_request, encode_response};
+pub use call::{Encoded, Layout, decode_request, decode_response, encode_request, encode_response};
 pub use generated::*;
 pub use graph::{
     function_from_proto, graph_from_proto, graph_to_proto, node_from_proto, node_to_proto, signature_from_proto,
 };
-pub use message::{Message, decode, decode_charged, encode, encoded_len};
+pub use message::{Allowance, Message, decode, decode_charged, encode, encoded_len};
 pub use object::{handle_from_proto, handle_to_proto};
 pub use options::{
     callable_options_from_proto, callable_options_to_proto, config_from_proto, config_to_proto, device_from_proto,
@@ -33,4 +34,5 @@ pub use options::{
 };
 pub use scan::{Limits, Scan, ScanError, ScanErrorKind, Scanned, scan};
 pub use shape::{dtype_from_proto, partial_shape_from_proto, partial_shape_to_proto, shape_from_proto, shape_to_proto};
+pub use stream::graph_from_bytes;
 pub use tensor::{tensor_from_proto, tensor_to_proto};
