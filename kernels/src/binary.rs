@@ -9,7 +9,7 @@
 //! ```
 
 use crate::broadcast::{Broadcast, Rows};
-use crate::element::{Element, Elementary, Float, Integer, Number, Real};
+use crate::element::{Check, Element, Elementary, Float, Integer, Number, Real};
 use crate::error::{self, Error, Result};
 
 /// A binary operation on elements.
@@ -19,7 +19,7 @@ pub trait Binary<T: Element>: 'static {
     /// The operation on one pair.
     fn apply(a: T, b: T) -> Self::Out;
     /// What the second operand must not hold, if anything.
-    const CHECK: Option<fn(&[T]) -> Result<()>> = None;
+    const CHECK: Option<Check<T>> = None;
 }
 
 /// The row functions of an operation.
@@ -93,7 +93,7 @@ macro_rules! ops {
             type Out = $out;
             #[inline(always)]
             fn apply($a: $t, $b: $t) -> $out { $body }
-            $(const CHECK: Option<fn(&[$t]) -> Result<()>> = $check;)?
+            $(const CHECK: Option<Check<$t>> = $check;)?
         }
     )*};
 }

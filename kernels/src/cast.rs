@@ -40,12 +40,12 @@ fn to_i64(x: f64) -> i64 {
 
 #[inline(always)]
 fn to_u32(x: f64) -> u32 {
-    if x < 2_147_483_648.0 || !(x < 4_294_967_296.0) { to_i32(x) as u32 } else { x as u32 }
+    if (2_147_483_648.0..4_294_967_296.0).contains(&x) { x as u32 } else { to_i32(x) as u32 }
 }
 
 #[inline(always)]
 fn to_u64(x: f64) -> u64 {
-    if x < 9_223_372_036_854_775_808.0 || !(x < 18_446_744_073_709_551_616.0) { to_i64(x) as u64 } else { x as u64 }
+    if (9_223_372_036_854_775_808.0..18_446_744_073_709_551_616.0).contains(&x) { x as u64 } else { to_i64(x) as u64 }
 }
 
 macro_rules! casts {
@@ -182,7 +182,7 @@ mod tests {
         let half = to::<i64, f16, 4>([2049, 65519, 65520, 1 << 62]).map(|h| h.to_f32());
         assert_eq!(half, [2048.0, 65504.0, f32::INFINITY, f32::INFINITY]);
         assert_eq!(to::<f64, f16, 1>([2049.0000001])[0].to_f32(), 2048.0);
-        assert_eq!(to::<f32, bf16, 2>([1.00390625, 1.01171875]).map(|h| h.to_f32()), [1.0, 1.015625]);
+        assert_eq!(to::<f32, bf16, 2>([1.0 + 1.0 / 256.0, 1.0 + 3.0 / 256.0]).map(|h| h.to_f32()), [1.0, 1.015625]);
         assert_eq!(to::<i64, f32, 1>([(1 << 24) + 1]), [16_777_216.0]);
         let c = [Complex::new(1.5f32, 2.0), Complex::new(0.0, 1.0)];
         assert_eq!((to::<_, f32, 2>(c), to::<_, bool, 2>(c), to::<_, u8, 2>(c)), ([1.5, 0.0], [true, false], [1, 0]));
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn truncation_goes_toward_zero() {
         let mut out = [bf16::ZERO; 4];
-        cast_truncated(&[1.00390625f32, 1.01171875, 3.39e38, -1.0078], 7, &mut out).unwrap();
+        cast_truncated(&[1.0 + 1.0 / 256.0, 1.0 + 3.0 / 256.0, 3.39e38f32, -1.0078], 7, &mut out).unwrap();
         assert_eq!(out.map(|v| v.to_f32()), [1.0, 1.0078125, 3.3895314e38, -1.0]);
         let mut out = [f16::ZERO; 2];
         cast_truncated(&[1.0009f32, 65520.0], 10, &mut out).unwrap();

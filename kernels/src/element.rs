@@ -52,6 +52,9 @@ pub trait Number: Element {
     fn from_f64(value: f64) -> Self;
 }
 
+/// What looks through operands for values that must not occur.
+pub type Check<T> = fn(&[T]) -> Result<()>;
+
 /// A number with an order.
 pub trait Real: Number + PartialOrd {
     /// Below every value: −∞ or the least integer.
@@ -59,7 +62,7 @@ pub trait Real: Number + PartialOrd {
     /// Above every value: +∞ or the greatest integer.
     const HIGHEST: Self;
     /// What refuses divisors that would fault: zero for integers, nothing for floats.
-    const DIVISOR: Option<fn(&[Self]) -> Result<()>> = None;
+    const DIVISOR: Option<Check<Self>> = None;
     /// Not a number; never for integers.
     fn is_nan(self) -> bool;
     /// Absolute value; the least integer stays itself.
@@ -218,7 +221,7 @@ macro_rules! integers {
         impl Real for $t {
             const LOWEST: Self = $t::MIN;
             const HIGHEST: Self = $t::MAX;
-            const DIVISOR: Option<fn(&[Self]) -> Result<()>> =
+            const DIVISOR: Option<Check<Self>> =
                 Some(|b| if b.contains(&0) { Err(Error::DivisionByZero) } else { Ok(()) });
             #[inline(always)] fn is_nan(self) -> bool { false }
             #[inline(always)] fn magnitude(self) -> Self { $magnitude(self) }

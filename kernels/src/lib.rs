@@ -24,6 +24,7 @@
 //! | [`element`], [`math`] | what element types can do; elementary functions of `f32` |
 //! | [`unary`], [`binary`], [`compare`] | element-wise operations |
 //! | [`movement`] | transpose, concat, slice, pad, tile, gather, scatter, … |
+//! | [`training`] | optimiser steps |
 //! | [`random`] | TensorFlow's random numbers, bit for bit |
 //! | [`cast`] | conversion between all numeric types |
 //! | [`select`] | select, where, one-hot, ranges, diagonals |
@@ -66,6 +67,7 @@ pub mod random;
 pub mod reduce;
 pub mod scan;
 pub mod select;
+pub mod training;
 pub mod unary;
 
 #[cfg(test)]

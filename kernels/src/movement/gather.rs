@@ -36,7 +36,7 @@ impl Gather {
         let Self { batch, outer, limit, inner } = *self;
         let slab = limit.checked_mul(inner).ok_or(Error::Overflow)?;
         error::same(params.len(), batch.checked_mul(outer).and_then(|n| n.checked_mul(slab)).ok_or(Error::Overflow)?)?;
-        let n = if batch == 0 { 0 } else { indices.len() / batch };
+        let n = indices.len().checked_div(batch).unwrap_or(0);
         error::same(indices.len(), n * batch)?;
         let wanted = indices.len().checked_mul(outer).and_then(|n| n.checked_mul(inner)).ok_or(Error::Overflow)?;
         error::same(out.len(), wanted)?;

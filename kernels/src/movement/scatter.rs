@@ -49,7 +49,7 @@ impl<I: Integer> Scatter<'_, I> {
         error::same(tensor.len(), dims::count(self.dims)?)?;
         let rows = self.indices.len() / self.depth.max(1);
         let all = rows.checked_mul(inner).ok_or(Error::Overflow)?;
-        if let (&[ref one], true) = (updates, all != 1) {
+        if let ([one], true) = (updates, all != 1) {
             return self.rows(inner, |_, at| {
                 tensor.iter_mut().skip(at).take(inner).for_each(|t| op(t, one));
             });

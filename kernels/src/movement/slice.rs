@@ -277,7 +277,8 @@ mod tests {
     fn strided_slices() {
         let d = [2usize, 3, 4];
         let m = Masks::default();
-        let cases: &[(&str, &[i64], &[i64], &[i64], Masks, &[usize], &[u8])] = &[
+        type Case<'a> = (&'a str, &'a [i64], &'a [i64], &'a [i64], Masks, &'a [usize], &'a [u8]);
+        let cases: &[Case] = &[
             ("x[1]", &[1], &[2], &[1], Masks { shrink_axis: 1, ..m }, &[3, 4], &[12, 13, 14, 15]),
             ("x[-1]", &[-1], &[0], &[1], Masks { shrink_axis: 1, ..m }, &[3, 4], &[12, 13, 14, 15]),
             (
