@@ -305,14 +305,7 @@ impl<T: Float> RmsProp<T> {
     }
 
     /// As [`apply`](Self::apply) with the variance in place of the mean square; `mg` is the mean gradient.
-    pub fn apply_centered(
-        &self,
-        var: &mut [T],
-        mg: &mut [T],
-        ms: &mut [T],
-        mom: &mut [T],
-        grad: &[T],
-    ) -> Result<()> {
+    pub fn apply_centered(&self, var: &mut [T], mg: &mut [T], ms: &mut [T], mom: &mut [T], grad: &[T]) -> Result<()> {
         same_lengths([var.len(), mg.len(), ms.len(), mom.len(), grad.len()])?;
         let (lr, rho) = (self.lr.to_native(), self.rho.to_native());
         let (momentum, epsilon) = (self.momentum.to_native(), self.epsilon.to_native());
