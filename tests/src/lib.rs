@@ -2,5 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod compare;
 pub mod golden;
+pub mod models;
+pub mod npz;
 pub mod wire;
