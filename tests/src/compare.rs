@@ -105,8 +105,7 @@ impl Pairs<'_> {
 
     fn integer(&self, bytes: &[u8]) -> i128 {
         use DType::{Int2, Int4, Int8, Int16, Int32, Int64, Qint8, Qint16, Qint32};
-        let signed =
-            matches!(self.got.dtype(), Int2 | Int4 | Int8 | Int16 | Int32 | Int64 | Qint8 | Qint16 | Qint32);
+        let signed = matches!(self.got.dtype(), Int2 | Int4 | Int8 | Int16 | Int32 | Int64 | Qint8 | Qint16 | Qint32);
         let fill = if signed && bytes.last().is_some_and(|b| b & 0x80 != 0) { 0xff } else { 0 };
         let mut wide = [fill; 16];
         wide[..bytes.len()].copy_from_slice(bytes);
