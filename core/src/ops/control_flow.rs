@@ -82,7 +82,6 @@ static MERGE: Op = Op::new("Merge", "inputs: N * T -> output: T, value_index: in
 static REF_MERGE: Op =
     Op::new("RefMerge", "inputs: N * Ref(T) -> output: Ref(T), value_index: int32", "T: type; N: int >= 1")
         .role(Role::Merge)
-        .allows_uninitialized_input()
         .shape(merged);
 
 /// Inputs of one known shape give it; anything else is unknown, since which input arrives is known only at run time.

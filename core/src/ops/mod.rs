@@ -14,6 +14,8 @@ mod elementwise;
 #[cfg(feature = "alloc")]
 mod kernel;
 #[cfg(feature = "alloc")]
+mod known;
+#[cfg(feature = "alloc")]
 pub mod math;
 mod op;
 #[cfg(feature = "alloc")]
@@ -29,6 +31,8 @@ pub mod unary;
 
 #[cfg(feature = "alloc")]
 pub(crate) use kernel::arg;
+#[cfg(feature = "alloc")]
+pub use known::KNOWN;
 #[cfg(feature = "alloc")]
 pub use kernel::{Ctx, Env, Kernel, MakeKernel, NodeContext, describe, kernel};
 pub use op::{Op, Role};

@@ -41,7 +41,7 @@ impl core::fmt::Debug for Op {
 /// The ops that graphs may use.
 pub struct Registry {
     ops: HashMap<&'static str, Arc<OpInfo>>,
-    /// Signatures of ops that are known but not supported: sorted lines `Name|args|attrs`.
+    /// Signatures of ops that are known but not supported: sorted lines `Name|args|attrs|flags`.
     known: &'static str,
 }
 
@@ -59,7 +59,8 @@ impl Registry {
         Ok(Registry { ops, known: "" })
     }
 
-    /// Adds the signatures of ops that TensorFlow has and this program may not: lines `Name|args|attrs`, sorted by name.
+    /// Adds the signatures of ops that TensorFlow has and this program may not: lines
+    /// `Name|args|attrs|flags`, sorted by name.
     #[must_use]
     pub fn with_known(mut self, table: &'static str) -> Registry {
         self.known = table;
@@ -75,9 +76,10 @@ impl Registry {
             return Ok(op.clone());
         }
         let line = self.known.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('|'));
-        let (args, attrs) = line.and_then(|line| line.split_once('|')).ok_or_else(|| {
+        let (args, rest) = line.and_then(|line| line.split_once('|')).ok_or_else(|| {
             Status::not_found(format_args!("Op type not registered '{}' in this binary", name.escape_debug()))
         })?;
+        let attrs = rest.rsplit_once('|').map_or(rest, |(attrs, _flags)| attrs);
         let signature = Signature::parse(args, attrs)?;
         Ok(Arc::new(OpInfo { name: name.into(), signature, op: None }))
     }

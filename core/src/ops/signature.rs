@@ -318,7 +318,10 @@ fn parse_one(kind: &str, text: &str) -> Result<AttrValue, Status> {
         "int" => AttrValue::Int(text.parse().map_err(|_| error())?),
         "float" => AttrValue::Float(text.parse().map_err(|_| error())?),
         "bool" => AttrValue::Bool(text.parse().map_err(|_| error())?),
-        "string" => AttrValue::from(text.strip_prefix('\'').and_then(|t| t.strip_suffix('\'')).ok_or_else(error)?),
+        "string" => {
+            let inner = text.strip_prefix('\'').and_then(|t| t.strip_suffix('\'')).ok_or_else(error)?;
+            AttrValue::from(&*inner.replace("\\n", "\n").replace("\\t", "\t"))
+        }
         "shape" if text == "?" => AttrValue::Shape(PartialShape::unknown()),
         "shape" => {
             let inner = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).ok_or_else(error)?;
