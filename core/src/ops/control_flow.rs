@@ -95,17 +95,14 @@ const ENTER_ATTRS: &str = "T: type; frame_name: string; is_constant: bool = fals
 static ENTER: Op = Op::new("Enter", "data: T -> output: T", ENTER_ATTRS).role(Role::Enter).shape(shape::unchanged);
 static REF_ENTER: Op = Op::new("RefEnter", "data: Ref(T) -> output: Ref(T)", ENTER_ATTRS)
     .role(Role::Enter)
-    .allows_uninitialized_input()
     .shape(shape::unchanged);
 static EXIT: Op = Op::new("Exit", "data: T -> output: T", "T: type").role(Role::Exit).shape(shape::unchanged);
 static REF_EXIT: Op = Op::new("RefExit", "data: Ref(T) -> output: Ref(T)", "T: type")
     .role(Role::Exit)
-    .allows_uninitialized_input()
     .shape(shape::unchanged);
 static NEXT_ITERATION: Op =
     Op::new("NextIteration", "data: T -> output: T", "T: type").role(Role::NextIteration).shape(shape::unchanged);
 static REF_NEXT_ITERATION: Op = Op::new("RefNextIteration", "data: Ref(T) -> output: Ref(T)", "T: type")
     .role(Role::NextIteration)
-    .allows_uninitialized_input()
     .shape(shape::unchanged);
 static LOOP_COND: Op = Op::new("LoopCond", "input: bool -> output: bool", "").role(Role::Alias).shape(shape::scalar);
