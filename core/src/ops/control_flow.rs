@@ -93,13 +93,11 @@ fn merged(c: &shape::ShapeContext<'_>) -> crate::status::Result<alloc::vec::Vec<
 
 const ENTER_ATTRS: &str = "T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10";
 static ENTER: Op = Op::new("Enter", "data: T -> output: T", ENTER_ATTRS).role(Role::Enter).shape(shape::unchanged);
-static REF_ENTER: Op = Op::new("RefEnter", "data: Ref(T) -> output: Ref(T)", ENTER_ATTRS)
-    .role(Role::Enter)
-    .shape(shape::unchanged);
+static REF_ENTER: Op =
+    Op::new("RefEnter", "data: Ref(T) -> output: Ref(T)", ENTER_ATTRS).role(Role::Enter).shape(shape::unchanged);
 static EXIT: Op = Op::new("Exit", "data: T -> output: T", "T: type").role(Role::Exit).shape(shape::unchanged);
-static REF_EXIT: Op = Op::new("RefExit", "data: Ref(T) -> output: Ref(T)", "T: type")
-    .role(Role::Exit)
-    .shape(shape::unchanged);
+static REF_EXIT: Op =
+    Op::new("RefExit", "data: Ref(T) -> output: Ref(T)", "T: type").role(Role::Exit).shape(shape::unchanged);
 static NEXT_ITERATION: Op =
     Op::new("NextIteration", "data: T -> output: T", "T: type").role(Role::NextIteration).shape(shape::unchanged);
 static REF_NEXT_ITERATION: Op = Op::new("RefNextIteration", "data: Ref(T) -> output: Ref(T)", "T: type")

@@ -57,7 +57,12 @@ mod tests {
             let sorted = |s: &Signature| s.attrs.iter().map(attr).collect::<BTreeMap<_, _>>();
             assert_eq!(sorted(&ours), sorted(known), "{}", op.name);
             let has = [op.stateful, op.commutative, op.allows_uninitialized_input];
-            assert_eq!(has, ['s', 'c', 'u'].map(|f| flags.contains(f)), "{}: stateful, commutative, uninitialised", op.name);
+            assert_eq!(
+                has,
+                ['s', 'c', 'u'].map(|f| flags.contains(f)),
+                "{}: stateful, commutative, uninitialised",
+                op.name
+            );
             assert!(!seen.contains(&op.name), "{} is declared twice", op.name);
             seen.push(op.name);
             for (name, types) in op.types {

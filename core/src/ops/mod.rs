@@ -4,6 +4,8 @@
 //! the family's slice. Everything else (registry, table of supported ops, checks at import) follows from it.
 
 #[cfg(feature = "alloc")]
+pub mod assert;
+#[cfg(feature = "alloc")]
 pub mod compare;
 #[cfg(feature = "alloc")]
 pub mod control_flow;
@@ -19,22 +21,32 @@ mod known;
 pub mod math;
 mod op;
 #[cfg(feature = "alloc")]
+pub mod random;
+#[cfg(feature = "alloc")]
 mod registry;
 #[cfg(feature = "alloc")]
 pub mod shape;
 #[cfg(feature = "alloc")]
+pub mod shapes;
+#[cfg(feature = "alloc")]
 pub mod signature;
+#[cfg(feature = "alloc")]
+pub mod state;
 #[cfg(test)]
 mod testing;
 #[cfg(feature = "alloc")]
+pub mod training;
+#[cfg(feature = "alloc")]
 pub mod unary;
+#[cfg(feature = "alloc")]
+mod variable;
 
 #[cfg(feature = "alloc")]
 pub(crate) use kernel::arg;
 #[cfg(feature = "alloc")]
-pub use known::KNOWN;
-#[cfg(feature = "alloc")]
 pub use kernel::{Ctx, Env, Kernel, MakeKernel, NodeContext, describe, kernel};
+#[cfg(feature = "alloc")]
+pub use known::KNOWN;
 pub use op::{Op, Role};
 #[cfg(feature = "alloc")]
 pub use registry::{OpInfo, Registry};
@@ -43,4 +55,14 @@ pub use signature::Signature;
 
 /// Every family: what servers and tools know. A device lists fewer.
 #[cfg(feature = "alloc")]
-pub static ALL: &[&[&Op]] = &[control_flow::OPS, math::OPS, compare::OPS, unary::OPS];
+pub static ALL: &[&[&Op]] = &[
+    control_flow::OPS,
+    math::OPS,
+    compare::OPS,
+    unary::OPS,
+    shapes::OPS,
+    state::OPS,
+    training::OPS,
+    random::OPS,
+    assert::OPS,
+];

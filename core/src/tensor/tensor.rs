@@ -310,6 +310,16 @@ impl Tensor {
         Ok(Tensor { storage: self.storage.clone(), shape, dtype: self.dtype })
     }
 
+    /// Gives the elements another shape of as many elements.
+    ///
+    /// # Errors
+    /// INVALID_ARGUMENT when the numbers of elements differ.
+    pub(crate) fn set_shape(&mut self, shape: Shape) -> Result<(), Status> {
+        check_count(&shape, self.num_elements())?;
+        self.shape = shape;
+        Ok(())
+    }
+
     /// Rows `start..start + len` of the outermost dimension; shared where alignment allows it, else copied.
     ///
     /// # Errors
