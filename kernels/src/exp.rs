@@ -27,11 +27,10 @@ impl Exponential for f32 {
         /// 1.5 · 2^23: adding and subtracting it rounds to an integer.
         const ROUND: f32 = 12_582_912.0;
         // ln 2 in two parts, the first with few enough bits that its products with `n` are exact.
-        const LN2_HIGH: f32 = 0.693_359_375;
+        const LN2_HIGH: f32 = 0.693_359_4;
         const LN2_LOW: f32 = -2.121_944_4e-4;
         // Cephes' expf: minimax for (exp(r) - 1 - r) / r².
-        const P: [f32; 6] =
-            [1.987_569_2e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 5.000_000_1e-1];
+        const P: [f32; 6] = [1.987_569_2e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5];
         // Past these the result is 0 or ∞ anyway, and `n` still has its powers of two. NaN passes both.
         let x = s.max(s.splat(-104.0), s.min(s.splat(89.0), x));
         let round = s.splat(ROUND);

@@ -132,19 +132,42 @@ pub trait Simd<T: Copy + Default>: Copy {
     /// `p` is valid for writing that many, at any alignment of `T`.
     unsafe fn store(self, p: *mut T, v: Self::V);
 
-    /// The first [`LANES`](Simd::LANES) numbers of `s`, the default of `T` standing for those it does not have.
+    /// The first `n` numbers at `p`, zero in the other lanes.
+    ///
+    /// # Safety
+    /// `n` is at most [`LANES`](Simd::LANES), and `p` is valid for reading `n` numbers.
+    #[inline(always)]
+    unsafe fn load_part(self, p: *const T, n: usize) -> Self::V {
+        let mut lanes = [T::default(); 16];
+        for (i, lane) in lanes.iter_mut().enumerate().take(n) {
+            // SAFETY: the caller's promise, as `i < n`.
+            *lane = unsafe { *p.add(i) };
+        }
+        // SAFETY: LANES is at most 16.
+        unsafe { self.load(lanes.as_ptr()) }
+    }
+
+    /// Writes the first `n` lanes of `v` to `p`.
+    ///
+    /// # Safety
+    /// `n` is at most [`LANES`](Simd::LANES), and `p` is valid for writing `n` numbers.
+    #[inline(always)]
+    unsafe fn store_part(self, p: *mut T, v: Self::V, n: usize) {
+        for (i, lane) in self.lanes(v).into_iter().enumerate().take(n) {
+            // SAFETY: the caller's promise, as `i < n`.
+            unsafe { *p.add(i) = lane };
+        }
+    }
+
+    /// The first [`LANES`](Simd::LANES) numbers of `s`, zero standing for those it does not have.
     #[inline(always)]
     fn load_first(self, s: &[T]) -> Self::V {
         if s.len() >= Self::LANES {
             // SAFETY: `s` has that many.
             unsafe { self.load(s.as_ptr()) }
         } else {
-            let mut lanes = [T::default(); 16];
-            for (lane, x) in lanes.iter_mut().zip(s) {
-                *lane = *x;
-            }
-            // SAFETY: LANES is at most 16.
-            unsafe { self.load(lanes.as_ptr()) }
+            // SAFETY: `s` has that many, and fewer than LANES.
+            unsafe { self.load_part(s.as_ptr(), s.len()) }
         }
     }
 
@@ -155,9 +178,8 @@ pub trait Simd<T: Copy + Default>: Copy {
             // SAFETY: `s` has that many.
             unsafe { self.store(s.as_mut_ptr(), v) }
         } else {
-            for (x, lane) in s.iter_mut().zip(self.lanes(v)) {
-                *x = lane;
-            }
+            // SAFETY: `s` has that many, and fewer than LANES.
+            unsafe { self.store_part(s.as_mut_ptr(), v, s.len()) }
         }
     }
 

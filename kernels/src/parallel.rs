@@ -95,7 +95,7 @@ pub fn chunks_mut<T: Send>(
     cycles: usize,
     f: &(dyn Fn(usize, &mut [T]) + Sync),
 ) {
-    let items = if unit == 0 { 0 } else { data.len() / unit };
+    let items = data.len().checked_div(unit).unwrap_or(0);
     let tasks = task_count(par, items, cycles);
     let shared = Shared::new(data);
     each_once(par, tasks, &|i| {
@@ -107,6 +107,9 @@ pub fn chunks_mut<T: Send>(
     });
 }
 
+/// What [`chunks_mut2`] calls.
+pub type Task2<'f, A, B> = dyn Fn(usize, &mut [A], &mut [B]) + Sync + 'f;
+
 /// [`chunks_mut`] over two outputs with the same items: `f(first_item, chunk_of_a, chunk_of_b)`. The items are those that
 /// both have.
 pub fn chunks_mut2<A: Send, B: Send>(
@@ -114,7 +117,7 @@ pub fn chunks_mut2<A: Send, B: Send>(
     (a, unit_a): (&mut [A], usize),
     (b, unit_b): (&mut [B], usize),
     cycles: usize,
-    f: &(dyn Fn(usize, &mut [A], &mut [B]) + Sync),
+    f: &Task2<'_, A, B>,
 ) {
     let items = a.len().checked_div(unit_a).unwrap_or(0).min(b.len().checked_div(unit_b).unwrap_or(0));
     let tasks = task_count(par, items, cycles);

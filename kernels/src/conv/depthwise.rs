@@ -71,12 +71,26 @@ pub fn depthwise_conv2d<T: Float>(
     }
     conv.check(input.len(), filter.len(), output.len())?;
     let isa = par.isa();
-    let cost = conv.channels.saturating_mul(conv.taps());
-    chunks_mut(par, output, conv.channels, cost, &|first, out| {
-        for (i, out) in out.chunks_mut(conv.channels).enumerate() {
-            let mut sum = PairSum::new(isa, input, filter, out);
-            output_pairs(conv, first + i, |a, b| sum.push(a, b));
-            sum.finish();
+    let (columns, channels) = (&conv.columns, conv.channels);
+    let line_len = columns.output * channels;
+    // All taps are inside the image: such columns are alike but for where they start.
+    let full = |column: usize| {
+        let start = column * columns.stride;
+        start >= columns.pad_before
+            && start + columns.taps.saturating_sub(1) * columns.dilation < columns.input + columns.pad_before
+    };
+    chunks_mut(par, output, line_len, line_len.saturating_mul(conv.taps()) / 4, &|first, out| {
+        for (i, out) in out.chunks_mut(line_len).enumerate() {
+            let mut column = 0;
+            while column < columns.output {
+                let count = (column..columns.output).take_while(|&c| full(c)).count().max(1);
+                let out = &mut out[column * channels..(column + count) * channels];
+                let line = Line { channels, count, a_step: columns.stride * channels, out_step: channels };
+                let mut sum = PairSum::new(isa, line, input, filter, out);
+                output_pairs(conv, (first + i) * columns.output + column, |a, b| sum.push(a, b));
+                sum.finish();
+                column += count;
+            }
         }
     });
     Ok(())
@@ -120,12 +134,31 @@ pub fn depthwise_conv2d_backprop_input<T: Float>(
     }
     conv.check(input_gradient.len(), filter.len(), output_gradient.len())?;
     let isa = par.isa();
-    let cost = conv.channels.saturating_mul(conv.taps());
-    chunks_mut(par, input_gradient, conv.channels, cost, &|first, out| {
-        for (i, out) in out.chunks_mut(conv.channels).enumerate() {
-            let mut sum = PairSum::new(isa, output_gradient, filter, out);
-            input_pairs(conv, first + i, |a, b| sum.push(a, b));
-            sum.finish();
+    let (columns, channels) = (&conv.columns, conv.channels);
+    let line_len = columns.input * channels;
+    chunks_mut(par, input_gradient, line_len, line_len.saturating_mul(conv.taps()) / 4, &|first, out| {
+        for (i, out) in out.chunks_mut(line_len).enumerate() {
+            // Columns a stride apart meet the same taps, and the outputs they meet lie side by side.
+            for class in 0..columns.stride.min(columns.input) {
+                let meets = |&tap: &usize| {
+                    (class + columns.pad_before) % columns.stride == tap * columns.dilation % columns.stride
+                };
+                let nearest = (0..columns.taps).find(meets).unwrap_or(0) * columns.dilation;
+                let farthest = (0..columns.taps).rev().find(meets).unwrap_or(0) * columns.dilation;
+                let full = |x: usize| {
+                    let x = x + columns.pad_before;
+                    x >= farthest && x - nearest < columns.output * columns.stride
+                };
+                let mut x = class;
+                while x < columns.input {
+                    let count = (x..columns.input).step_by(columns.stride).take_while(|&x| full(x)).count().max(1);
+                    let line = Line { channels, count, a_step: channels, out_step: columns.stride * channels };
+                    let mut sum = PairSum::new(isa, line, output_gradient, filter, &mut out[x * channels..]);
+                    input_pairs(conv, (first + i) * columns.input + x, |a, b| sum.push(a, b));
+                    sum.finish();
+                    x += count * columns.stride;
+                }
+            }
         }
     });
     Ok(())
@@ -174,7 +207,8 @@ pub fn depthwise_conv2d_backprop_filter<T: Float>(
     let cost = output_gradient.len();
     chunks_mut(par, filter_gradient, conv.channels, cost, &|first, out| {
         for (i, out) in out.chunks_mut(conv.channels).enumerate() {
-            let mut sum = PairSum::new(isa, input, output_gradient, out);
+            let line = Line { channels: conv.channels, count: 1, a_step: 0, out_step: 0 };
+            let mut sum = PairSum::new(isa, line, input, output_gradient, out);
             filter_pairs(conv, first + i, |a, b| sum.push(a, b));
             sum.finish();
         }
@@ -257,13 +291,26 @@ fn filter_pairs(conv: &Depthwise2d, taps: usize, mut f: impl FnMut(usize, usize)
 /// Pairs gone through at once; the filter's gradient has many, and its sums start afresh as often, which keeps them exact.
 const PAIRS: usize = 64;
 
-/// `out[c] = sum(a[pixel_a, c] · b[pixel_b, c])` over pairs of pixels, of as many channels as `out` has.
+/// Pixels in a line whose pairs are alike.
+#[derive(Clone, Copy)]
+struct Line {
+    channels: usize,
+    /// Pixels.
+    count: usize,
+    /// Elements from one pixel's places in `a` to the next one's; those in `b` are the same.
+    a_step: usize,
+    /// Elements from one pixel in `out` to the next.
+    out_step: usize,
+}
+
+/// `out[pixel, c] = sum(a[pixel_a, c] · b[pixel_b, c])` over pairs of pixels, for each pixel of a line.
 struct PairSum<'a, T> {
     isa: Isa,
+    line: Line,
     a: &'a [T],
     b: &'a [T],
     out: &'a mut [T],
-    /// Where the pixels start.
+    /// Where the pixels start, for the line's first pixel.
     pairs: [(usize, usize); PAIRS],
     len: usize,
     /// Nothing is in `out` yet.
@@ -271,8 +318,8 @@ struct PairSum<'a, T> {
 }
 
 impl<'a, T: Float> PairSum<'a, T> {
-    fn new(isa: Isa, a: &'a [T], b: &'a [T], out: &'a mut [T]) -> Self {
-        PairSum { isa, a, b, out, pairs: [(0, 0); PAIRS], len: 0, fresh: true }
+    fn new(isa: Isa, line: Line, a: &'a [T], b: &'a [T], out: &'a mut [T]) -> Self {
+        PairSum { isa, line, a, b, out, pairs: [(0, 0); PAIRS], len: 0, fresh: true }
     }
 
     #[inline(always)]
@@ -280,19 +327,22 @@ impl<'a, T: Float> PairSum<'a, T> {
         if self.len == PAIRS {
             self.flush();
         }
-        self.pairs[self.len] = (a * self.out.len(), b * self.out.len());
+        self.pairs[self.len] = (a * self.line.channels, b * self.line.channels);
         self.len += 1;
     }
 
     fn flush(&mut self) {
-        let channels = self.out.len();
+        let Line { channels, count, a_step, out_step } = self.line;
         let pairs = &self.pairs[..self.len];
-        let inside = |at: usize, len: usize| at.checked_add(channels).is_some_and(|end| end <= len);
+        let inside = |at: usize, step: usize, len: usize| at + (count - 1) * step + channels <= len;
         assert!(
-            pairs.iter().all(|&(a, b)| inside(a, self.a.len()) && inside(b, self.b.len())),
+            count > 0
+                && inside(0, out_step, self.out.len())
+                && pairs.iter().all(|&(a, b)| inside(a, a_step, self.a.len()) && inside(b, 0, self.b.len())),
             "pixels are inside, as the geometry was checked"
         );
-        T::run(self.isa, Products { pairs, a: self.a, b: self.b, out: self.out, fresh: self.fresh });
+        let (line, fresh) = (self.line, self.fresh);
+        T::run(self.isa, Products { pairs, line, a: self.a, b: self.b, out: self.out, fresh });
         self.fresh = false;
         self.len = 0;
     }
@@ -304,9 +354,10 @@ impl<'a, T: Float> PairSum<'a, T> {
     }
 }
 
-/// Pairs whose places have been checked to lie in `a` and `b`.
+/// Pairs whose places have been checked to lie in `a` and `b` for every pixel of the line, and its pixels in `out`.
 struct Products<'a, T> {
     pairs: &'a [(usize, usize)],
+    line: Line,
     a: &'a [T],
     b: &'a [T],
     out: &'a mut [T],
@@ -316,46 +367,65 @@ struct Products<'a, T> {
 impl<T: Float> Kernel<T> for Products<'_, T> {
     type Output = ();
 
+    /// Four pixels at a time share their loads of `b`.
     #[inline(always)]
     fn run<S: Simd<T>>(mut self, s: S) {
-        let n = self.out.len();
-        let mut c = 0;
-        while c + 4 * S::LANES <= n {
-            self.block::<S, 4>(s, c);
-            c += 4 * S::LANES;
+        let count = self.line.count;
+        let mut pixel = 0;
+        while pixel + 4 <= count {
+            self.pixels::<S, 4>(s, pixel);
+            pixel += 4;
         }
-        while c + S::LANES <= n {
-            self.block::<S, 1>(s, c);
-            c += S::LANES;
-        }
-        for c in c..n {
-            let mut sum = T::ZERO;
-            for &(a, b) in self.pairs {
-                sum = sum + self.a[a + c] * self.b[b + c];
-            }
-            self.out[c] = if self.fresh { sum } else { self.out[c] + sum };
+        while pixel < count {
+            self.pixels::<S, 1>(s, pixel);
+            pixel += 1;
         }
     }
 }
 
 impl<T: Float> Products<'_, T> {
-    /// `V` vectors of channels from `c`, all of which there are.
     #[inline(always)]
-    fn block<S: Simd<T>, const V: usize>(&mut self, s: S, c: usize) {
-        let mut sums = [s.splat(T::ZERO); V];
-        for &(a, b) in self.pairs {
-            for (v, sum) in sums.iter_mut().enumerate() {
+    fn pixels<S: Simd<T>, const P: usize>(&mut self, s: S, pixel: usize) {
+        let n = self.line.channels;
+        let mut c = 0;
+        while c + 2 * S::LANES <= n {
+            self.block::<S, P, 2>(s, pixel, c, S::LANES);
+            c += 2 * S::LANES;
+        }
+        while c < n {
+            self.block::<S, P, 1>(s, pixel, c, S::LANES.min(n - c));
+            c += S::LANES;
+        }
+    }
+
+    /// `P` pixels from `pixel`, `V` vectors of channels from `c`, of which the last one has `lanes` channels.
+    #[inline(always)]
+    fn block<S: Simd<T>, const P: usize, const V: usize>(&mut self, s: S, pixel: usize, c: usize, lanes: usize) {
+        let Line { a_step, out_step, .. } = self.line;
+        let (a, b) = (self.a.as_ptr(), self.b.as_ptr());
+        let mut sums = [[s.splat(T::ZERO); V]; P];
+        for &(a_at, b_at) in self.pairs {
+            for v in 0..V {
                 let at = c + v * S::LANES;
-                // SAFETY: `at + LANES` is at most the number of channels, all of which lie in `a` and `b` from these places.
-                *sum = unsafe {
-                    s.mul_add(s.load(self.a.as_ptr().add(a + at)), s.load(self.b.as_ptr().add(b + at)), *sum)
-                };
+                // SAFETY: channels `at..at + lanes` (or LANES, with more to come) of these pixels lie in `b` and `a`.
+                unsafe {
+                    let whole = lanes == S::LANES;
+                    let y = if whole { s.load(b.add(b_at + at)) } else { s.load_part(b.add(b_at + at), lanes) };
+                    for (p, sums) in sums.iter_mut().enumerate() {
+                        let x = a.add(a_at + (pixel + p) * a_step + at);
+                        let x = if whole { s.load(x) } else { s.load_part(x, lanes) };
+                        sums[v] = s.mul_add(x, y, sums[v]);
+                    }
+                }
             }
         }
-        for (v, sum) in sums.into_iter().enumerate() {
-            let out = &mut self.out[c + v * S::LANES..];
-            let sum = if self.fresh { sum } else { s.add(s.load_first(out), sum) };
-            s.store_first(out, sum);
+        for (p, sums) in sums.into_iter().enumerate() {
+            for (v, sum) in sums.into_iter().enumerate() {
+                let at = (pixel + p) * out_step + c + v * S::LANES;
+                let out = &mut self.out[at..at + lanes];
+                let sum = if self.fresh { sum } else { s.add(s.load_first(out), sum) };
+                s.store_first(out, sum);
+            }
         }
     }
 }

@@ -3,11 +3,36 @@
 use super::{Conv2d, Sizes};
 use core::ops::Range;
 
-/// Where output pixel `pixel`, counted over all images, is: image, row, column.
-#[inline(always)]
-fn locate(conv: &Conv2d, sizes: &Sizes, pixel: usize) -> (usize, usize, usize) {
-    let within = pixel % sizes.image_pixels;
-    (pixel / sizes.image_pixels, within / conv.columns.output, within % conv.columns.output)
+/// Where an output pixel is. Counted on, since divisions would cost as much as a small patch.
+struct Place {
+    image: usize,
+    row: usize,
+    column: usize,
+}
+
+impl Place {
+    /// Output pixel `pixel`, counted over all images.
+    fn of(conv: &Conv2d, sizes: &Sizes, pixel: usize) -> Place {
+        let within = pixel % sizes.image_pixels;
+        Place {
+            image: pixel / sizes.image_pixels,
+            row: within / conv.columns.output,
+            column: within % conv.columns.output,
+        }
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, conv: &Conv2d) {
+        self.column += 1;
+        if self.column == conv.columns.output {
+            self.column = 0;
+            self.row += 1;
+            if self.row == conv.rows.output {
+                self.row = 0;
+                self.image += 1;
+            }
+        }
+    }
 }
 
 /// A run of numbers that lie side by side in a patch and in the image.
@@ -23,8 +48,8 @@ struct Run {
 
 /// Calls `f` with the runs of one patch of `group`, in order.
 #[inline(always)]
-fn runs(conv: &Conv2d, sizes: &Sizes, group: usize, pixel: usize, mut f: impl FnMut(Run)) {
-    let (image, row, column) = locate(conv, sizes, pixel);
+fn runs(conv: &Conv2d, sizes: &Sizes, group: usize, place: &Place, mut f: impl FnMut(Run)) {
+    let Place { image, row, column } = *place;
     let (rows, columns, channels) = (&conv.rows, &conv.columns, conv.filter_in_channels);
     let row_len = columns.input * conv.in_channels;
     for tap_row in 0..rows.taps {
@@ -65,11 +90,12 @@ pub(super) fn gather<T: Copy + Default>(
     part: Range<usize>,
     out: &mut [T],
 ) {
-    if part.is_empty() {
+    if part.is_empty() || pixels.is_empty() {
         return;
     }
-    for (pixel, out) in pixels.zip(out.chunks_exact_mut(part.len())) {
-        runs(conv, sizes, group, pixel, |run| {
+    let mut place = Place::of(conv, sizes, pixels.start);
+    for out in out.chunks_exact_mut(part.len()).take(pixels.len()) {
+        runs(conv, sizes, group, &place, |run| {
             // The run cut to the part, in its own count.
             let from = part.start.saturating_sub(run.patch).min(run.len);
             let to = part.end.saturating_sub(run.patch).min(run.len);
@@ -78,15 +104,40 @@ pub(super) fn gather<T: Copy + Default>(
             }
             let inside = run.inside.start.clamp(from, to)..run.inside.end.clamp(from, to);
             let out = &mut out[run.patch + from - part.start..run.patch + to - part.start];
+            if inside.len() == to - from {
+                let source = run.source + inside.start - run.inside.start;
+                copy(&input[source..source + inside.len()], out);
+                return;
+            }
             let (before, rest) = out.split_at_mut(inside.start - from);
             let (copied, after) = rest.split_at_mut(inside.len());
             before.fill(T::default());
             after.fill(T::default());
             if !copied.is_empty() {
                 let source = run.source + inside.start - run.inside.start;
-                copied.copy_from_slice(&input[source..source + inside.len()]);
+                copy(&input[source..source + inside.len()], copied);
             }
         });
+        place.advance(conv);
+    }
+}
+
+/// Copies `from` to `to`. Runs of a few channels are common, and a call for each would cost more than the copy.
+#[inline(always)]
+fn copy<T: Copy>(from: &[T], to: &mut [T]) {
+    let n = from.len();
+    if let (4..=32, Some(last_from), Some(last_to)) = (n, from.last_chunk::<4>(), to.last_chunk_mut::<4>()) {
+        // Fours from the front, and one at the end that may overlap them.
+        *last_to = *last_from;
+        for (from, to) in from.as_chunks::<4>().0.iter().zip(to.as_chunks_mut::<4>().0) {
+            *to = *from;
+        }
+    } else if n < 4 {
+        for (to, &x) in to.iter_mut().zip(from) {
+            *to = x;
+        }
+    } else {
+        to.copy_from_slice(from);
     }
 }
 
@@ -101,11 +152,12 @@ pub(super) fn scatter<T: Copy + core::ops::Add<Output = T>>(
     first: usize,
     input: &mut [T],
 ) {
-    if sizes.patch == 0 {
+    if sizes.patch == 0 || pixels.is_empty() {
         return;
     }
-    for (pixel, patch) in pixels.zip(patches.chunks_exact(sizes.patch)) {
-        runs(conv, sizes, group, pixel, |run| {
+    let mut place = Place::of(conv, sizes, pixels.start);
+    for patch in patches.chunks_exact(sizes.patch).take(pixels.len()) {
+        runs(conv, sizes, group, &place, |run| {
             if !run.inside.is_empty() {
                 let source = run.source - first;
                 let from = &patch[run.patch + run.inside.start..run.patch + run.inside.end];
@@ -114,5 +166,6 @@ pub(super) fn scatter<T: Copy + core::ops::Add<Output = T>>(
                 }
             }
         });
+        place.advance(conv);
     }
 }

@@ -199,7 +199,7 @@ fn nth<'a, T>(all: &'a [T], size: usize, i: usize, argument: &'static str) -> Re
         return Ok(&[]);
     }
     let count = all.len() / size;
-    ensure(count > 0 && all.len() % size == 0, argument)?;
+    ensure(count > 0 && all.len().is_multiple_of(size), argument)?;
     let start = i % count * size;
     all.get(start..start + size).ok_or(Mismatch { argument })
 }

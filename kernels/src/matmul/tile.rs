@@ -102,10 +102,7 @@ impl<T: Float> Kernel<T> for ProductOf<'_, T> {
                     let block = Block { gemm, c, k, depth, last, top, bottom, j };
                     // SAFETY: `run_tiles` has checked A, B and bias; C is its caller's promise.
                     unsafe {
-                        if few && left > 2 * S::LANES {
-                            down::<T, S, 4>(s, &block, left.min(4 * S::LANES));
-                            j += 4 * S::LANES;
-                        } else if S::TILE_VECTORS == 4 && left > 2 * S::LANES {
+                        if (few || S::TILE_VECTORS == 4) && left > 2 * S::LANES {
                             down::<T, S, 4>(s, &block, left.min(4 * S::LANES));
                             j += 4 * S::LANES;
                         } else if left > S::LANES {
@@ -231,59 +228,81 @@ unsafe fn tile<T: Float, S: Simd<T>, const R: usize, const V: usize>(
         b_at += b_row;
     }
 
+    // Stored from memory: unrolled over the registers this would be most of the code.
+    let done = Done { i, rows, columns, column, sums };
+    // SAFETY: the caller's promise.
+    unsafe { store::<T, S, R, V>(s, block, &done) };
+}
+
+/// A tile's sums, and where they belong.
+struct Done<T: Float, S: Simd<T>, const R: usize, const V: usize> {
+    /// First row and number of rows.
+    i: usize,
+    rows: usize,
+    /// Columns that belong to the tile.
+    columns: usize,
+    /// The column each vector starts at.
+    column: [usize; V],
+    sums: [[S::V; V]; R],
+}
+
+/// Adds C where it is to be added, applies the epilogue, and stores.
+///
+/// # Safety
+/// As [`tile`].
+#[inline(always)]
+unsafe fn store<T: Float, S: Simd<T>, const R: usize, const V: usize>(
+    s: S,
+    block: &Block<'_, T>,
+    done: &Done<T, S, R, V>,
+) {
+    let gemm = block.gemm;
     let add_c = gemm.accumulate || block.k > 0;
     let bias = gemm.epilogue.bias.filter(|_| block.last);
     let activation = if block.last { gemm.epilogue.activation } else { Default::default() };
-    if columns == V * S::LANES {
-        let mut biases = [s.splat(T::ZERO); V];
-        if let Some(bias) = bias {
-            for v in 0..V {
-                // SAFETY: the bias has `n` numbers, and these columns are all inside.
-                biases[v] = unsafe { s.load(bias.as_ptr().add(block.j + v * S::LANES)) };
-            }
-        }
-        for r in 0..R {
-            if r < rows {
-                for v in 0..V {
-                    let at = (i + r) * gemm.c_row + block.j + v * S::LANES;
-                    let mut x = sums[r][v];
-                    // SAFETY: this row and these columns belong to the caller's block of C.
-                    unsafe {
-                        if add_c {
-                            x = s.add(s.load(block.c.add(at)), x);
-                        }
-                        if bias.is_some() {
-                            x = s.add(x, biases[v]);
-                        }
-                        s.store(block.c.add(at), activate_v::<T, S>(s, activation, x));
+    let mut v = 0;
+    while v < V {
+        // This vector's own share of the tile, which it may have been moved left of.
+        let first = block.j + v * S::LANES;
+        let end = (first + S::LANES).min(block.j + done.columns);
+        let width = end.saturating_sub(first);
+        for (r, sums) in done.sums.iter().enumerate().take(done.rows) {
+            let row = block.c.wrapping_add((done.i + r) * gemm.c_row);
+            // SAFETY: this row and these columns belong to the caller's block of C; the bias has `n` numbers.
+            unsafe {
+                if width == S::LANES {
+                    let mut x = sums[v];
+                    if add_c {
+                        x = s.add(s.load(row.add(first)), x);
                     }
-                }
-            }
-        }
-    } else {
-        for r in 0..R {
-            if r < rows {
-                for v in 0..V {
-                    let lanes = s.lanes(sums[r][v]);
-                    // The columns of this vector's own share of the tile, which it may have been moved left of.
-                    let first = block.j + v * S::LANES;
-                    let end = (first + S::LANES).min(block.j + columns);
+                    if let Some(bias) = bias {
+                        x = s.add(x, s.load(bias.as_ptr().add(first)));
+                    }
+                    s.store(row.add(first), activate_v::<T, S>(s, activation, x));
+                } else if done.column[v] == first {
+                    let mut x = sums[v];
+                    if add_c {
+                        x = s.add(s.load_part(row.add(first), width), x);
+                    }
+                    if let Some(bias) = bias {
+                        x = s.add(x, s.load_part(bias.as_ptr().add(first), width));
+                    }
+                    s.store_part(row.add(first), activate_v::<T, S>(s, activation, x), width);
+                } else {
+                    let lanes = s.lanes(sums[v]);
                     for j in first..end {
-                        let at = (i + r) * gemm.c_row + j;
-                        let mut x = lanes[(j - column[v]) & 15];
-                        // SAFETY: this row and column belong to the caller's block of C.
-                        unsafe {
-                            if add_c {
-                                x = *block.c.add(at) + x;
-                            }
-                            if let Some(bias) = bias {
-                                x = x + *bias.get_unchecked(j);
-                            }
-                            *block.c.add(at) = activate(activation, x);
+                        let mut x = lanes[(j - done.column[v]) & 15];
+                        if add_c {
+                            x = *row.add(j) + x;
                         }
+                        if let Some(bias) = bias {
+                            x = x + *bias.get_unchecked(j);
+                        }
+                        *row.add(j) = activate(activation, x);
                     }
                 }
             }
         }
+        v += 1;
     }
 }
