@@ -67,6 +67,12 @@ pub trait Host: Send + Sync {
         let _ = (at, waker);
     }
 
+    /// Runs `work`; false when it panicked and the host could contain that. Unless a host overrides it, a panic goes on.
+    fn run_contained(&self, work: &mut dyn FnMut()) -> bool {
+        work();
+        true
+    }
+
     /// Takes a log line.
     fn log(&self, level: Level, line: fmt::Arguments<'_>) {
         let _ = (level, line);

@@ -45,6 +45,8 @@ pub mod resource;
 pub mod rewrite;
 #[cfg(feature = "alloc")]
 pub mod service;
+#[cfg(feature = "alloc")]
+pub mod session;
 pub mod status;
 #[cfg(feature = "alloc")]
 pub mod step;

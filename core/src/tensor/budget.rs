@@ -14,25 +14,51 @@ struct Inner {
     what: &'static str,
     limit: usize,
     used: AtomicUsize,
+    /// Charged as well.
+    parent: Option<Budget>,
 }
 
 impl Budget {
     /// A limit of `limit` bytes; `what` names it in errors, for example `session`.
     pub fn new(what: &'static str, limit: usize) -> Budget {
-        Budget(Arc::new(Inner { what, limit, used: AtomicUsize::new(0) }))
+        Budget(Arc::new(Inner { what, limit, used: AtomicUsize::new(0), parent: None }))
+    }
+
+    /// A budget of its own limit whose charges count here too.
+    #[must_use]
+    pub fn within(&self, what: &'static str, limit: usize) -> Budget {
+        Budget(Arc::new(Inner { what, limit, used: AtomicUsize::new(0), parent: Some(self.clone()) }))
     }
 
     /// Takes `bytes` from the budget, or answers RESOURCE_EXHAUSTED and takes nothing. Dropping the charge gives back.
     pub fn charge(&self, bytes: usize) -> Result<Charge, Status> {
+        self.take(bytes)?;
+        Ok(Charge { budget: self.clone(), bytes })
+    }
+
+    fn take(&self, bytes: usize) -> Result<(), Status> {
         let taken = self.0.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
             used.checked_add(bytes).filter(|&sum| sum <= self.0.limit)
         });
-        match taken {
-            Ok(_) => Ok(Charge { budget: self.clone(), bytes }),
-            Err(used) => Err(Status::resource_exhausted(format_args!(
+        if let Err(used) = taken {
+            return Err(Status::resource_exhausted(format_args!(
                 "{bytes} bytes exceed the {} memory budget: {used} of {} bytes are in use",
                 self.0.what, self.0.limit
-            ))),
+            )));
+        }
+        match self.0.parent.as_ref().map_or(Ok(()), |parent| parent.take(bytes)) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                self.0.used.fetch_sub(bytes, Ordering::Relaxed);
+                Err(error)
+            }
+        }
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.0.used.fetch_sub(bytes, Ordering::Relaxed);
+        if let Some(parent) = &self.0.parent {
+            parent.give_back(bytes);
         }
     }
 
@@ -72,7 +98,7 @@ impl Charge {
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        self.budget.0.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.budget.give_back(self.bytes);
     }
 }
 
@@ -95,5 +121,18 @@ mod tests {
         assert_eq!(budget.used(), 40);
         drop(b);
         assert_eq!(budget.used(), 0);
+    }
+
+    /// A charge counts in the inner and the outer budget, or in neither.
+    #[test]
+    fn nested() {
+        let outer = Budget::new("outer", 100);
+        let (a, b) = (outer.within("a", 80), outer.within("b", 80));
+        let charge = a.charge(70).unwrap();
+        assert!(a.charge(20).unwrap_err().message().contains("the a memory"));
+        assert!(b.charge(40).unwrap_err().message().contains("the outer memory"));
+        assert_eq!((a.used(), b.used(), outer.used()), (70, 0, 70));
+        drop(charge);
+        assert_eq!((a.used(), outer.used()), (0, 0));
     }
 }

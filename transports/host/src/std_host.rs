@@ -6,6 +6,7 @@ use runstep::host::{Host, Level, Parallel, Time};
 use runstep::{Code, Status};
 use std::fmt;
 use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -64,6 +65,11 @@ impl Host for StdHost {
         if let Some(moment) = self.start.checked_add(Duration::from_nanos(at.0)) {
             self.timer.wake_at(moment, waker);
         }
+    }
+
+    fn run_contained(&self, work: &mut dyn FnMut()) -> bool {
+        // What `work` touches is given up after a panic: the core drops the step and whatever belongs to it.
+        catch_unwind(AssertUnwindSafe(work)).is_ok()
     }
 
     fn log(&self, level: Level, line: fmt::Arguments<'_>) {
