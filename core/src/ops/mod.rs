@@ -20,6 +20,7 @@ mod known;
 #[cfg(feature = "alloc")]
 pub mod math;
 mod op;
+mod pick;
 #[cfg(feature = "alloc")]
 pub mod random;
 #[cfg(feature = "alloc")]
@@ -48,6 +49,7 @@ pub use kernel::{Ctx, Env, Kernel, MakeKernel, NodeContext, describe, kernel};
 #[cfg(feature = "alloc")]
 pub use known::KNOWN;
 pub use op::{Op, Role};
+pub use pick::pick;
 #[cfg(feature = "alloc")]
 pub use registry::{OpInfo, Registry};
 #[cfg(feature = "alloc")]
