@@ -65,6 +65,7 @@ impl core::fmt::Debug for Dims {
 }
 
 /// Number of elements of a shape. Zero wins over overflow: `[0, huge, huge]` has none.
+#[inline]
 pub fn count(dims: &[usize]) -> Result<usize> {
     if dims.contains(&0) {
         return Ok(0);

@@ -117,6 +117,8 @@ pub trait Integer: Real + Ord + core::hash::Hash {
 
 /// The functions real floats and complex numbers share.
 pub trait Elementary: Number {
+    /// The common functions (`exp`, `ln`, `tanh`, `sigmoid`, rounding, …) are straight code that compilers vectorise.
+    const STRAIGHT: bool = false;
     /// e to the power.
     fn exp(self) -> Self;
     /// e to the power, minus one.
@@ -308,6 +310,8 @@ macro_rules! native_floats {
             #[inline(always)] fn to_f64(self) -> f64 { self as f64 }
         }
         impl Elementary for $t {
+            // The `f64` functions are libm's, which branch.
+            const STRAIGHT: bool = size_of::<$t>() == 4;
             #[inline(always)] fn exp(self) -> Self { $exp(self) }
             #[inline(always)] fn exp_m1(self) -> Self { $expm1(self) }
             #[inline(always)] fn ln(self) -> Self { $log(self) }
@@ -351,8 +355,8 @@ macro_rules! native_floats {
 }
 
 native_floats! {
-    f32: libm::fmodf, libm::truncf, math::floor, math::ceil, math::round_even, libm::erff, libm::erfcf, libm::lgammaf,
-        libm::atan2f, math::exp, libm::expm1f, math::ln, libm::log1pf, libm::sqrtf, math::sigmoid, math::tanh, libm::sinf,
+    f32: libm::fmodf, libm::truncf, math::floor, math::ceil, math::round_even, math::erf, libm::erfcf, libm::lgammaf,
+        libm::atan2f, math::exp, math::exp_m1, math::ln, math::ln_1p, libm::sqrtf, math::sigmoid, math::tanh, libm::sinf,
         libm::cosf, libm::tanf, libm::asinf, libm::acosf, libm::atanf, libm::sinhf, libm::coshf, libm::asinhf, libm::acoshf,
         libm::atanhf, libm::powf;
     f64: libm::fmod, libm::trunc, libm::floor, libm::ceil, libm::rint, libm::erf, libm::erfc, libm::lgamma,

@@ -54,6 +54,7 @@ impl fmt::Display for Error {
 impl core::error::Error for Error {}
 
 /// `Ok` if `found == wanted`, else [`Error::Length`].
+#[inline]
 pub(crate) fn same(found: usize, wanted: usize) -> Result<()> {
     if found == wanted { Ok(()) } else { Err(Error::Length) }
 }

@@ -41,6 +41,22 @@ pub fn ceil(x: f32) -> f32 {
 /// e^x within 1.5 ULP; subnormal results included, 0 and ∞ at the ends, NaN kept.
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
+    let (q, a, b) = exp_parts(x);
+    (q + 1.0) * a * b
+}
+
+/// e^x − 1 within 2 ULP, also near zero; −1 and ∞ at the ends, NaN and the sign of zero kept.
+#[inline(always)]
+pub fn exp_m1(x: f32) -> f32 {
+    let (q, a, b) = exp_parts(x);
+    // Where a · b is one this is q itself; near 2^128 the product is formed last.
+    let y = if x > 80.0 { (q + 1.0) * a * b } else { q * (a * b) + (a * b - 1.0) };
+    if x == 0.0 { x } else { y }
+}
+
+/// q, a and b with e^x = (1 + q) · a · b, the last two powers of two.
+#[inline(always)]
+fn exp_parts(x: f32) -> (f32, f32, f32) {
     let x = if x > 89.0 { 89.0 } else { x };
     let x = if x < -104.0 { -104.0 } else { x };
     let magic = 12_582_912.0f32;
@@ -55,12 +71,12 @@ pub fn exp(x: f32) -> f32 {
     let p = p * r + 4.166_579_6e-2;
     let p = p * r + 1.666_666_5e-1;
     let p = p * r + 0.5;
-    let y = (p * (r * r) + r) + 1.0;
+    let q = p * (r * r) + r;
     // 2^n in two factors, each a normal number.
     let n = (shifted.to_bits() as i32).wrapping_sub(magic.to_bits() as i32);
     let half = n >> 1;
     let scale = |k: i32| f32::from_bits((k.wrapping_add(127) as u32) << 23);
-    y * scale(half) * scale(n.wrapping_sub(half))
+    (q, scale(half), scale(n.wrapping_sub(half)))
 }
 
 /// Natural logarithm within 1.5 ULP; −∞ at zero, NaN below.
@@ -92,6 +108,43 @@ pub fn ln(x: f32) -> f32 {
     let y = if x == 0.0 { f32::NEG_INFINITY } else { y };
     let y = if x < 0.0 || x.is_nan() { f32::NAN } else { y };
     if x == f32::INFINITY { f32::INFINITY } else { y }
+}
+
+/// ln(1 + x) within 2 ULP, also near zero; −∞ at −1, NaN below, the sign of zero kept.
+#[inline(always)]
+pub fn ln_1p(x: f32) -> f32 {
+    let u = 1.0 + x;
+    // What the sum lost, to first order.
+    let y = ln(u) + (x - (u - 1.0)) / u;
+    let y = if u > 0.0 && u < f32::INFINITY { y } else { ln(u) };
+    if u == 1.0 { x } else { y }
+}
+
+/// The error function within 2 ULP; never outside [−1, 1].
+#[inline(always)]
+pub fn erf(x: f32) -> f32 {
+    let a = f32::from_bits(x.to_bits() & 0x7fff_ffff);
+    let z = x * x;
+    let p = -5.967_617_03e-4f32;
+    let p = p * z + 4.991_194_23e-3;
+    let p = p * z - 2.676_813_49e-2;
+    let p = p * z + 1.128_199_25e-1;
+    let p = p * z - 3.761_253_36e-1;
+    let p = p * z + 1.283_791_66e-1;
+    let small = p * a + a;
+    // The complement as e to a polynomial.
+    let t = if a > 4.0 { 4.0 } else { a };
+    let q = -1.728_534_7e-5f32;
+    let q = q * t + 3.831_971_26e-4;
+    let q = q * t - 3.883_964_38e-3;
+    let q = q * t + 2.425_462_19e-2;
+    let q = q * t - 1.067_778_77e-1;
+    let q = q * t - 6.348_466_87e-1;
+    let q = q * t - 1.287_175_12e-1;
+    let large = 1.0 - exp(q * t - t);
+    let y = if a > 0.927_734_4 { large } else { small };
+    let y = if a.is_nan() { a } else { y };
+    f32::from_bits(y.to_bits() | (x.to_bits() & 0x8000_0000))
 }
 
 /// Hyperbolic tangent within 2 ULP; never outside [−1, 1].
@@ -172,6 +225,10 @@ mod tests {
         assert!(worst(tanh, libm::tanh, all) < 2.0, "{}", worst(tanh, libm::tanh, all));
         let near = |x: f32| x > -87.0;
         assert!(worst(sigmoid, sigmoid64, near) < 2.5, "{}", worst(sigmoid, sigmoid64, near));
+        let case = |f, exact, keep, bound| assert!(worst(f, exact, keep) < bound, "{}", worst(f, exact, keep));
+        case(exp_m1, libm::expm1, all, 2.0);
+        case(ln_1p, libm::log1p, |x| x > -1.0, 2.0);
+        case(erf, libm::erf, all, 2.0);
         assert_eq!(worst(floor, libm::floor, all), 0.0);
         assert_eq!(worst(ceil, libm::ceil, all), 0.0);
         assert_eq!(worst(round_even, libm::rint, all), 0.0);
@@ -185,6 +242,10 @@ mod tests {
         assert!(ln(-1.0).is_nan() && ln(-inf).is_nan() && exp(f32::NAN).is_nan() && ln(f32::NAN).is_nan());
         assert_eq!((tanh(inf), tanh(-inf), sigmoid(inf), sigmoid(-inf)), (1.0, -1.0, 1.0, 0.0));
         assert!(tanh(f32::NAN).is_nan() && sigmoid(f32::NAN).is_nan() && tanh(-0.0).is_sign_negative());
+        assert_eq!((exp_m1(inf), exp_m1(-inf), ln_1p(inf), ln_1p(-1.0)), (inf, -1.0, inf, -inf));
+        assert_eq!((erf(inf), erf(-inf)), (1.0, -1.0));
+        assert!(exp_m1(f32::NAN).is_nan() && ln_1p(f32::NAN).is_nan() && ln_1p(-2.0).is_nan() && erf(f32::NAN).is_nan());
+        assert!([exp_m1(-0.0), ln_1p(-0.0), erf(-0.0)].iter().all(|v| *v == 0.0 && v.is_sign_negative()));
         for x in [-0.3f32, -0.5, -0.0] {
             assert!(round_even(x) == 0.0 && round_even(x).is_sign_negative(), "{x}");
             assert!(ceil(x) == 0.0 && ceil(x).is_sign_negative(), "{x}");

@@ -139,6 +139,15 @@ impl Reduction {
 
     /// The innermost dimension is reduced: each result folds contiguous rows.
     fn rows<Op: Fold<T>, T: Element>(&self, x: &[T], start: usize, out: &mut [Op::Out]) -> Result<()> {
+        // Kept dimensions in front, reduced ones behind: rows one after another.
+        if self.reduced.0.len() == 1 && self.kept.0.len() <= 1 {
+            let width = self.len_group;
+            let x = x.get(start * width..(start + out.len()) * width).ok_or(Error::Length)?;
+            for (o, row) in out.iter_mut().zip(x.chunks_exact(width)) {
+                *o = Op::finish(fold::<Op, T>(row), width);
+            }
+            return Ok(());
+        }
         let mut kept = Walk::new(&self.kept.0, &self.kept.1)?;
         kept.seek(start);
         let last = self.reduced.0.len().saturating_sub(1);

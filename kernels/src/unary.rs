@@ -4,6 +4,7 @@
 
 use crate::element::{ComplexNumber, Element, Elementary, Float, Integer, Number, Real};
 use crate::error::{self, Result};
+use crate::isa::{Isa, Kernel, Simd, Vectorised};
 use crate::math;
 
 /// Scale of `Selu`.
@@ -15,6 +16,8 @@ pub const SELU_SCALE_ALPHA: f64 = 1.758_099_340_847_376_9;
 pub trait Unary<T: Element>: Copy {
     /// Type of the result.
     type Out: Element;
+    /// Whether wider vectors than the target's baseline pay: straight code of many instructions an element.
+    const WIDE: bool = false;
     /// The operation on one element.
     fn apply(&self, x: T) -> Self::Out;
 }
@@ -22,26 +25,72 @@ pub trait Unary<T: Element>: Copy {
 /// `out[i] = op(x[i])`; lengths must agree.
 pub fn map<Op: Unary<T>, T: Element>(op: Op, x: &[T], out: &mut [Op::Out]) -> Result<()> {
     error::same(out.len(), x.len())?;
-    for (o, &x) in out.iter_mut().zip(x) {
-        *o = op.apply(x);
-    }
+    let kernel = Map { op, x, out };
+    if Op::WIDE { f32::run(Isa::detect(), kernel) } else { kernel.plain() }
     Ok(())
 }
 
 /// `x[i] = op(x[i])`.
 pub fn map_in_place<Op: Unary<T, Out = T>, T: Element>(op: Op, x: &mut [T]) {
-    for x in x {
-        *x = op.apply(*x);
+    let kernel = MapInPlace { op, x };
+    if Op::WIDE { f32::run(Isa::detect(), kernel) } else { kernel.plain() }
+}
+
+/// A map to be compiled for a level of machine. Results are the same at each: nothing is fused.
+struct Map<'a, Op: Unary<T>, T: Element> {
+    op: Op,
+    x: &'a [T],
+    out: &'a mut [Op::Out],
+}
+
+impl<Op: Unary<T>, T: Element> Map<'_, Op, T> {
+    #[inline(always)]
+    fn plain(self) {
+        for (o, &x) in self.out.iter_mut().zip(self.x) {
+            *o = self.op.apply(x);
+        }
+    }
+}
+
+impl<Op: Unary<T>, T: Element> Kernel<f32> for Map<'_, Op, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd<f32>>(self, _: S) {
+        self.plain();
+    }
+}
+
+/// As [`Map`], onto itself.
+struct MapInPlace<'a, Op, T> {
+    op: Op,
+    x: &'a mut [T],
+}
+
+impl<Op: Unary<T, Out = T>, T: Element> MapInPlace<'_, Op, T> {
+    #[inline(always)]
+    fn plain(self) {
+        for x in self.x {
+            *x = self.op.apply(*x);
+        }
+    }
+}
+
+impl<Op: Unary<T, Out = T>, T: Element> Kernel<f32> for MapInPlace<'_, Op, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd<f32>>(self, _: S) {
+        self.plain();
     }
 }
 
 macro_rules! ops {
-    ($($(#[$doc:meta])* $name:ident<$t:ident: $bound:path>($x:ident) -> $out:ty = $body:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident<$t:ident: $bound:path>($x:ident) -> $out:ty = $body:expr $(, wide $wide:expr)?;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default)]
         pub struct $name;
         impl<$t: $bound> Unary<$t> for $name {
             type Out = $out;
+            $(const WIDE: bool = $wide;)?
             #[inline(always)]
             fn apply(&self, $x: $t) -> $out { $body }
         }
@@ -69,17 +118,17 @@ ops! {
     /// `1 / √x`.
     Rsqrt<T: Elementary>(x) -> T = x.rsqrt();
     /// `e^x`.
-    Exp<T: Elementary>(x) -> T = x.exp();
+    Exp<T: Elementary>(x) -> T = x.exp(), wide T::STRAIGHT;
     /// `e^x − 1`.
-    Expm1<T: Elementary>(x) -> T = x.exp_m1();
+    Expm1<T: Elementary>(x) -> T = x.exp_m1(), wide T::STRAIGHT;
     /// `ln x`.
-    Log<T: Elementary>(x) -> T = x.ln();
+    Log<T: Elementary>(x) -> T = x.ln(), wide T::STRAIGHT;
     /// `ln (1 + x)`.
-    Log1p<T: Elementary>(x) -> T = x.ln_1p();
+    Log1p<T: Elementary>(x) -> T = x.ln_1p(), wide T::STRAIGHT;
     /// `1 / (1 + e^−x)`.
-    Sigmoid<T: Elementary>(x) -> T = x.sigmoid();
+    Sigmoid<T: Elementary>(x) -> T = x.sigmoid(), wide T::STRAIGHT;
     /// Hyperbolic tangent.
-    Tanh<T: Elementary>(x) -> T = x.tanh();
+    Tanh<T: Elementary>(x) -> T = x.tanh(), wide T::STRAIGHT;
     /// Sine.
     Sin<T: Elementary>(x) -> T = x.sin();
     /// Cosine.
@@ -103,7 +152,7 @@ ops! {
     /// Inverse hyperbolic tangent.
     Atanh<T: Elementary>(x) -> T = x.atanh();
     /// Error function.
-    Erf<T: Float>(x) -> T = x.erf();
+    Erf<T: Float>(x) -> T = x.erf(), wide T::STRAIGHT;
     /// One minus the error function.
     Erfc<T: Float>(x) -> T = x.erfc();
     /// Logarithm of |Γ(x)|.
@@ -111,11 +160,11 @@ ops! {
     /// Derivative of ln Γ, computed in `f64`.
     Digamma<T: Float>(x) -> T = T::from_f64(math::digamma(x.to_f64()));
     /// Toward −∞.
-    Floor<T: Float>(x) -> T = x.floor();
+    Floor<T: Float>(x) -> T = x.floor(), wide T::STRAIGHT;
     /// Toward +∞.
-    Ceil<T: Float>(x) -> T = x.ceil();
+    Ceil<T: Float>(x) -> T = x.ceil(), wide T::STRAIGHT;
     /// To the nearest integer, ties to even (`Round`, `Rint`).
-    Round<T: Float>(x) -> T = x.round_even();
+    Round<T: Float>(x) -> T = x.round_even(), wide T::STRAIGHT;
     /// Not a number.
     IsNan<T: Float>(x) -> bool = x.is_nan();
     /// Either infinity.
@@ -135,20 +184,20 @@ ops! {
         let threshold = T::EPSILON.to_native().ln().plus(T::Native::from_f64(2.0));
         let v = x.to_native();
         T::from_native(if v > threshold.negated() { v } else if v < threshold { v.exp() } else { v.exp().ln_1p() })
-    };
+    }, wide T::STRAIGHT;
     /// `x / (1 + |x|)`; NaN at the infinities.
     Softsign<T: Float>(x) -> T = { let v = x.to_native(); T::from_native(v.over(T::Native::ONE.plus(v.magnitude()))) };
     /// `e^x − 1` below zero, else `x`.
-    Elu<T: Float>(x) -> T = if x < T::ZERO { T::from_native(x.to_native().exp_m1()) } else { x };
+    Elu<T: Float>(x) -> T = {
+        let below = T::from_native(x.to_native().exp_m1());
+        if x < T::ZERO { below } else { x }
+    }, wide T::STRAIGHT;
     /// Scaled exponential unit.
     Selu<T: Float>(x) -> T = {
         let v = x.to_native();
-        T::from_native(if v < T::Native::ZERO {
-            T::Native::from_f64(SELU_SCALE_ALPHA).times(v.exp_m1())
-        } else {
-            T::Native::from_f64(SELU_SCALE).times(v)
-        })
-    };
+        let below = T::Native::from_f64(SELU_SCALE_ALPHA).times(v.exp_m1());
+        T::from_native(if v < T::Native::ZERO { below } else { T::Native::from_f64(SELU_SCALE).times(v) })
+    }, wide T::STRAIGHT;
     /// Bitwise not.
     Invert<T: Integer>(x) -> T = x.bit_not();
     /// Number of set bits.
