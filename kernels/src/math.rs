@@ -244,7 +244,9 @@ mod tests {
         assert!(tanh(f32::NAN).is_nan() && sigmoid(f32::NAN).is_nan() && tanh(-0.0).is_sign_negative());
         assert_eq!((exp_m1(inf), exp_m1(-inf), ln_1p(inf), ln_1p(-1.0)), (inf, -1.0, inf, -inf));
         assert_eq!((erf(inf), erf(-inf)), (1.0, -1.0));
-        assert!(exp_m1(f32::NAN).is_nan() && ln_1p(f32::NAN).is_nan() && ln_1p(-2.0).is_nan() && erf(f32::NAN).is_nan());
+        assert!(
+            exp_m1(f32::NAN).is_nan() && ln_1p(f32::NAN).is_nan() && ln_1p(-2.0).is_nan() && erf(f32::NAN).is_nan()
+        );
         assert!([exp_m1(-0.0), ln_1p(-0.0), erf(-0.0)].iter().all(|v| *v == 0.0 && v.is_sign_negative()));
         for x in [-0.3f32, -0.5, -0.0] {
             assert!(round_even(x) == 0.0 && round_even(x).is_sign_negative(), "{x}");

@@ -26,7 +26,11 @@ pub trait Unary<T: Element>: Copy {
 pub fn map<Op: Unary<T>, T: Element>(op: Op, x: &[T], out: &mut [Op::Out]) -> Result<()> {
     error::same(out.len(), x.len())?;
     let kernel = Map { op, x, out };
-    if Op::WIDE { f32::run(Isa::detect(), kernel) } else { kernel.plain() }
+    if Op::WIDE {
+        f32::run(Isa::detect(), kernel)
+    } else {
+        kernel.plain()
+    }
     Ok(())
 }
 
