@@ -114,6 +114,24 @@ impl Request {
     }
 }
 
+impl Response {
+    /// The kind of call that this answers.
+    pub fn method(&self) -> Method {
+        match self {
+            Response::CreateSession(_) => Method::CreateSession,
+            Response::ExtendSession(_) => Method::ExtendSession,
+            Response::PartialRunSetup(_) => Method::PartialRunSetup,
+            Response::RunStep(_) => Method::RunStep,
+            Response::CloseSession => Method::CloseSession,
+            Response::ListDevices(_) => Method::ListDevices,
+            Response::Reset => Method::Reset,
+            Response::MakeCallable(_) => Method::MakeCallable,
+            Response::RunCallable(_) => Method::RunCallable,
+            Response::ReleaseCallable => Method::ReleaseCallable,
+        }
+    }
+}
+
 /// A GraphDef in native form.
 #[derive(Clone, Debug, Default)]
 pub struct GraphSpec {

@@ -3,6 +3,7 @@
 //! A [`Service`] answers calls, a [`Channel`] makes them; a transport joins the two over a wire. Both deal in the native
 //! [`Request`] and [`Response`], never in protobuf. Dropping the future of a call cancels the call.
 
+pub mod frame;
 mod messages;
 
 use alloc::boxed::Box;

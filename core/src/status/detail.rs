@@ -62,6 +62,15 @@ impl Status {
         Status::boxed(Detail { code, message, node: None, payloads: BTreeMap::new() })
     }
 
+    /// A status that came over a wire: its message holds the node's mark already. A long message is cut.
+    pub fn from_parts(code: Code, message: &str, node: Option<&str>) -> Status {
+        let mut status = Status::new(code, message);
+        if let Some(node) = node {
+            status.detail_mut().node = Some(node.to_string());
+        }
+        status
+    }
+
     fn boxed(detail: Detail) -> Status {
         let raw = Box::into_raw(Box::new(detail)).cast::<u8>().map_addr(|a| a | BOXED);
         // SAFETY: a box is never null, and setting a bit keeps it so.

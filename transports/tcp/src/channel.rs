@@ -1,0 +1,354 @@
+//! The client's side of a connection.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::net::{SocketAddr, TcpStream};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use runstep::Status;
+use runstep::service::frame::{Assembled, Assembly, Header, Kind, Limits, Outgoing};
+use runstep::service::{CallFuture, CallOptions, Channel, Method, Request, Response};
+use runstep::tensor::Budget;
+use runstep::wire::{Layout, decode_response, encode_request};
+use smol::{Async, Task, Timer};
+
+use crate::Spawn;
+use crate::conn::Conn;
+use crate::inbox::{End, Inbox};
+
+/// A connection to a server. Calls are concurrent; dropping the channel ends those that are not answered with
+/// UNAVAILABLE.
+///
+/// Once the connection is lost every call answers UNAVAILABLE; connect again then.
+#[derive(Debug)]
+pub struct TcpChannel {
+    link: Arc<Link>,
+    _task: Task<()>,
+}
+
+impl TcpChannel {
+    /// Connects to `HOST:PORT`, with or without `tcp://` before it, within 10 seconds.
+    ///
+    /// # Errors
+    /// INVALID_ARGUMENT for what is no address; UNAVAILABLE when nobody answers there.
+    pub async fn connect(address: &str) -> Result<TcpChannel, Status> {
+        TcpChannel::connect_with(address, Limits::default(), Spawn::Global, Duration::from_secs(10)).await
+    }
+
+    /// As [`TcpChannel::connect`], with limits on what the server may make this side hold, an executor for the
+    /// connection's task, and a time within which the connection must stand.
+    ///
+    /// # Errors
+    /// As [`TcpChannel::connect`].
+    pub async fn connect_with(
+        address: &str,
+        limits: Limits,
+        spawn: Spawn,
+        timeout: Duration,
+    ) -> Result<TcpChannel, Status> {
+        let address = address.strip_prefix("tcp://").unwrap_or(address);
+        let late = async {
+            Timer::after(timeout).await;
+            Err(Status::unavailable(format_args!("{address} did not answer within {} ms", timeout.as_millis())))
+        };
+        let socket = smol::future::or(open(address), late).await?;
+        let failed = |error| Status::unavailable(format_args!("the connection to {address} failed: {error}"));
+        let conn = Arc::new(Conn::new(socket).map_err(failed)?);
+        let link = Arc::new(Link {
+            budget: limits.budget(),
+            conn,
+            limits,
+            state: Mutex::new(State { next: 1, calls: HashMap::new(), refused: None }),
+            address: address.to_owned(),
+        });
+        let task = spawn.spawn(link.clone().run());
+        Ok(TcpChannel { link, _task: task })
+    }
+
+    /// The bytes that answers hold which have not been taken yet.
+    pub fn bytes_held(&self) -> usize {
+        self.link.budget.used()
+    }
+}
+
+async fn open(address: &str) -> Result<Async<TcpStream>, Status> {
+    let found: Vec<SocketAddr> = match address.parse() {
+        Ok(address) => vec![address],
+        Err(_) => smol::net::resolve(address)
+            .await
+            .map_err(|error| Status::invalid_argument(format_args!("{address:?} is no HOST:PORT: {error}")))?,
+    };
+    let mut last = Status::unavailable(format_args!("{address} has no address"));
+    for one in found {
+        match Async::<TcpStream>::connect(one).await {
+            Ok(socket) => return Ok(socket),
+            Err(error) => last = Status::unavailable(format_args!("no connection to {address}: {error}")),
+        }
+    }
+    Err(last)
+}
+
+impl Channel for TcpChannel {
+    fn call(&self, request: Request, options: CallOptions) -> CallFuture {
+        Box::pin(Call { link: self.link.clone(), step: Step::Start(Box::new((request, options))), timer: None })
+    }
+}
+
+impl Drop for TcpChannel {
+    fn drop(&mut self) {
+        self.link.end(&Status::unavailable("the channel was dropped"));
+        self.link.conn.close();
+    }
+}
+
+/// What calls and the connection's task share.
+#[derive(Debug)]
+struct Link {
+    conn: Arc<Conn>,
+    limits: Limits,
+    budget: Budget,
+    state: Mutex<State>,
+    address: String,
+}
+
+#[derive(Debug)]
+struct State {
+    next: u64,
+    calls: HashMap<u64, Waiting>,
+    /// Why no new calls are taken.
+    refused: Option<Status>,
+}
+
+/// A call that was sent.
+#[derive(Debug)]
+struct Waiting {
+    waker: Waker,
+    answer: Option<Result<(u8, Assembled), Status>>,
+}
+
+impl Link {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_waiting(&self, call: u64) -> bool {
+        self.state().calls.contains_key(&call)
+    }
+
+    fn deliver(&self, call: u64, answer: Result<(u8, Assembled), Status>) {
+        let waker = match self.state().calls.get_mut(&call) {
+            Some(waiting) => {
+                waiting.answer = Some(answer);
+                std::mem::replace(&mut waiting.waker, Waker::noop().clone())
+            }
+            None => return,
+        };
+        waker.wake();
+    }
+
+    /// Fails all calls that wait and all that will come.
+    fn end(&self, status: &Status) {
+        let wakers: Vec<Waker> = {
+            let mut state = self.state();
+            state.refused = Some(status.clone());
+            let waiting = state.calls.values_mut().filter(|waiting| waiting.answer.is_none());
+            let fail = |waiting: &mut Waiting| {
+                waiting.answer = Some(Err(status.clone()));
+                std::mem::replace(&mut waiting.waker, Waker::noop().clone())
+            };
+            waiting.map(fail).collect()
+        };
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// The connection's task.
+    async fn run(self: Arc<Link>) {
+        let read = async {
+            match self.read().await {
+                Ok(()) | Err(End::Closed) => Status::unavailable("the server closed the connection"),
+                Err(End::Broken(error)) => Status::unavailable(format_args!("the connection broke: {error}")),
+                Err(End::Wrong(status)) => status,
+            }
+        };
+        let status = smol::future::or(read, self.conn.tend(&self.limits)).await;
+        self.end(&status.context(&self.address));
+        self.conn.close();
+    }
+
+    async fn read(&self) -> Result<(), End> {
+        let mut inbox = Inbox::new(self.conn.socket.clone());
+        let mut arriving: HashMap<u64, (u8, Assembly)> = HashMap::new();
+        loop {
+            inbox.bulk = arriving.values().any(|(_, assembly)| assembly.left() > crate::FRAME_LEN / 4);
+            let (Header { call, kind }, len) = inbox.header(&self.limits).await?;
+            self.conn.heard();
+            match kind {
+                Kind::Reply { method, parts } if self.is_waiting(call) && !arriving.contains_key(&call) => {
+                    match Assembly::new(&parts, &self.limits, &self.budget) {
+                        Ok(mut assembly) => {
+                            inbox.body(&mut assembly, len).await?;
+                            self.arrived(call, method, assembly, &mut arriving);
+                        }
+                        Err(status) => {
+                            self.deliver(call, Err(status));
+                            inbox.skip(len).await?;
+                        }
+                    }
+                }
+                Kind::More if arriving.contains_key(&call) && self.is_waiting(call) => {
+                    if let Some((method, mut assembly)) = arriving.remove(&call) {
+                        inbox.bulk = assembly.left() > crate::FRAME_LEN / 4;
+                        inbox.body(&mut assembly, len).await?;
+                        self.arrived(call, method, assembly, &mut arriving);
+                    }
+                }
+                // To a call that nobody waits for any more.
+                Kind::Reply { .. } | Kind::More => {
+                    arriving.remove(&call);
+                    inbox.skip(len).await?;
+                }
+                Kind::Error(wrong) => {
+                    inbox.skip(len).await?;
+                    let status = Status::from(wrong);
+                    if call == 0 {
+                        return Err(status.into());
+                    }
+                    arriving.remove(&call);
+                    self.conn.give_up(call);
+                    self.deliver(call, Err(status));
+                }
+                Kind::Ping => {
+                    inbox.skip(len).await?;
+                    self.conn.control(Outgoing::control(0, Kind::Pong));
+                }
+                Kind::Pong => inbox.skip(len).await?,
+                Kind::Goodbye => {
+                    inbox.skip(len).await?;
+                    let status = Status::unavailable(format_args!("{}: the server is stopping", self.address));
+                    self.state().refused.get_or_insert(status);
+                }
+                Kind::Request { .. } | Kind::Cancel => {
+                    return Err(Status::internal("the server sent what only clients may").into());
+                }
+            }
+        }
+    }
+
+    fn arrived(&self, call: u64, method: u8, assembly: Assembly, arriving: &mut HashMap<u64, (u8, Assembly)>) {
+        if assembly.left() > 0 {
+            arriving.insert(call, (method, assembly));
+            return;
+        }
+        self.conn.give_up(call);
+        self.deliver(call, assembly.finish().map(|assembled| (method, assembled)));
+    }
+}
+
+/// One call; dropping it cancels the call at the server.
+struct Call {
+    link: Arc<Link>,
+    step: Step,
+    timer: Option<(Timer, u64)>,
+}
+
+enum Step {
+    Start(Box<(Request, CallOptions)>),
+    Sent(u64, Method),
+    Done,
+}
+
+impl Future for Call {
+    type Output = Result<Response, Status>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        if let Step::Start(start) = &this.step {
+            let (request, options) = &**start;
+            let options = *options;
+            let method = request.method();
+            let encoded = encode_request(request, Layout::Apart);
+            let mut out = match encoded.and_then(|encoded| Outgoing::request(0, method, encoded, options)) {
+                Ok(out) => out,
+                Err(status) => {
+                    this.step = Step::Done;
+                    return Poll::Ready(Err(status));
+                }
+            };
+            let call = {
+                let mut state = this.link.state();
+                if let Some(status) = &state.refused {
+                    let status = status.clone();
+                    drop(state);
+                    this.step = Step::Done;
+                    return Poll::Ready(Err(status));
+                }
+                let call = state.next;
+                state.next += 1;
+                state.calls.insert(call, Waiting { waker: cx.waker().clone(), answer: None });
+                call
+            };
+            this.step = Step::Sent(call, method);
+            this.timer = options.timeout_ms.map(|ms| (Timer::after(Duration::from_millis(ms)), ms));
+            out.set_call(call);
+            this.link.conn.send(out);
+        }
+        let Step::Sent(call, method) = this.step else {
+            return Poll::Ready(Err(Status::internal("a call was polled after its end")));
+        };
+        let answer = {
+            let mut state = this.link.state();
+            match state.calls.get_mut(&call) {
+                Some(waiting) => {
+                    let answer = waiting.answer.take();
+                    if answer.is_some() {
+                        state.calls.remove(&call);
+                    } else if !waiting.waker.will_wake(cx.waker()) {
+                        waiting.waker.clone_from(cx.waker());
+                    }
+                    answer
+                }
+                None => Some(Err(Status::internal("a call was forgotten"))),
+            }
+        };
+        if let Some(answer) = answer {
+            this.step = Step::Done;
+            return Poll::Ready(answer.and_then(|(number, all)| this.decode(method, number, all)));
+        }
+        if let Some((timer, ms)) = &mut this.timer
+            && Pin::new(timer).poll(cx).is_ready()
+        {
+            let ms = *ms;
+            this.cancel();
+            return Poll::Ready(Err(Status::deadline_exceeded(format_args!("no answer within {ms} ms"))));
+        }
+        Poll::Pending
+    }
+}
+
+impl Call {
+    fn decode(&self, method: Method, number: u8, all: Assembled) -> Result<Response, Status> {
+        if number != method as u8 {
+            return Err(Status::internal(format_args!("the answer to {method:?} is of method {number}")));
+        }
+        let link = &self.link;
+        decode_response(method, all.encoded, Layout::Apart, &link.limits.allowance(&link.budget))
+    }
+
+    fn cancel(&mut self) {
+        let Step::Sent(call, _) = std::mem::replace(&mut self.step, Step::Done) else { return };
+        let unanswered = self.link.state().calls.remove(&call).is_some_and(|waiting| waiting.answer.is_none());
+        let begun = self.link.conn.give_up(call);
+        if unanswered && begun {
+            self.link.conn.control(Outgoing::control(call, Kind::Cancel));
+        }
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
