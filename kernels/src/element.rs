@@ -67,7 +67,7 @@ pub trait Real: Number + PartialOrd {
     fn is_nan(self) -> bool;
     /// Absolute value; the least integer stays itself.
     fn magnitude(self) -> Self;
-    /// −1, 0 or 1 with NaN and signed zero kept.
+    /// −1, 0 or 1 with NaN kept; of −0 it is 0.
     fn sign(self) -> Self;
     /// The larger; NaN if either is.
     fn maximum(self, other: Self) -> Self;
@@ -297,7 +297,7 @@ macro_rules! native_floats {
             const HIGHEST: Self = $t::INFINITY;
             #[inline(always)] fn is_nan(self) -> bool { self != self }
             #[inline(always)] fn magnitude(self) -> Self { $t::from_bits(self.to_bits() & ($t::MAX.to_bits() | $t::INFINITY.to_bits())) }
-            #[inline(always)] fn sign(self) -> Self { if self > 0.0 { 1.0 } else if self < 0.0 { -1.0 } else { self } }
+            #[inline(always)] fn sign(self) -> Self { if self > 0.0 { 1.0 } else if self < 0.0 { -1.0 } else { self + 0.0 } }
             #[inline(always)] fn maximum(self, o: Self) -> Self { if self > o || self != self { self } else { o } }
             #[inline(always)] fn minimum(self, o: Self) -> Self { if self < o || self != self { self } else { o } }
             #[inline(always)] fn floor_div(self, o: Self) -> Self { $floor(self / o) }
@@ -522,7 +522,7 @@ mod tests {
     fn floats_keep_nan_and_signs() {
         assert!(Real::maximum(f32::NAN, 1.0).is_nan() && Real::maximum(1f32, f32::NAN).is_nan());
         assert!(f16::NAN.minimum(f16::ONE).is_nan() && bf16::ONE.maximum(bf16::NAN).is_nan());
-        assert!(Real::sign(-0.0f32).is_sign_negative() && Real::sign(f64::NAN).is_nan());
+        assert!(Real::sign(-0.0f32).is_sign_positive() && Real::sign(f64::NAN).is_nan());
         assert_eq!(3f32.floor_mod(f32::INFINITY), 3.0);
         assert_eq!((-3f32).floor_mod(f32::INFINITY), f32::INFINITY);
         assert!((-0f32).floor_mod(2.0).is_sign_negative());

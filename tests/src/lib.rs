@@ -6,4 +6,5 @@ pub mod compare;
 pub mod golden;
 pub mod models;
 pub mod npz;
+pub mod runner;
 pub mod wire;

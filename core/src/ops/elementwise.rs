@@ -36,6 +36,35 @@ pub(crate) fn binary<Op: Binary<T, Out = T>, T: Value>(node: &NodeContext<'_>) -
     })
 }
 
+/// As [`binary`] for operands of equally many elements, whose result has the shape of the first: gradients.
+pub(crate) fn paired<Op: Binary<T, Out = T>, T: Value>(_: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
+    kernel(move |c: &mut Ctx<'_>| {
+        let (a, b) = (c.input(0), c.input(1));
+        if a.num_elements() != b.num_elements() {
+            return Err(Status::invalid_argument(format_args!(
+                "The two arguments to a cwise op must have same number of elements, got {} and {}",
+                a.num_elements(),
+                b.num_elements()
+            )));
+        }
+        if a.shape() != b.shape() {
+            let (shape, reshaped) = (a.shape().clone(), b.reshaped(a.shape().clone())?);
+            let mut out = c.output(0, T::DTYPE, &shape)?;
+            let x = c.input(0).as_slice::<T>()?;
+            let y = reshaped.as_slice::<T>()?;
+            let plan = Broadcast::new([&shape.to_usize(), &shape.to_usize()])?;
+            fill(c, &mut out, CYCLES, &|first, chunk: &mut [T]| plan.run(binary::rows::<Op, T>(), x, y, first, chunk))?;
+            c.set(0, out);
+            return Ok(());
+        }
+        if scalars::<Op, T>(c)? {
+            return Ok(());
+        }
+        let steps = Steps { rows: binary::rows::<Op, T>(), check: Op::CHECK };
+        arithmetic::<T>(c, &steps, binary::run_in_place::<Op, T>, false)
+    })
+}
+
 /// The kernel of an operation whose result is of another type than the operands.
 pub(crate) fn compare<Op: Binary<T>, T: Value>(_: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status>
 where

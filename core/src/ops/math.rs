@@ -3,12 +3,13 @@
 use alloc::boxed::Box;
 
 use super::dispatch::*;
-use super::elementwise::{binary, broadcast_shape};
+use super::elementwise::{binary, broadcast_shape, paired};
 use super::{Ctx, Kernel, NodeContext, Op, kernel, shape};
-use crate::Status;
 use crate::kernels::binary as k;
 use crate::kernels::broadcast::{Broadcast, Rows};
+use crate::kernels::error::Error;
 use crate::tensor::{DType, Str, Tensor};
+use crate::{Code, Status};
 
 /// This family.
 pub static OPS: &[&Op] = &[
@@ -61,9 +62,6 @@ ops! {
     FLOOR_DIV = "FloorDiv"("x: T, y: T -> z: T"; ANY_NUMBER), [REALS]: REALS FloorDiv;
     FLOOR_MOD = "FloorMod"("x: T, y: T -> z: T"; ANY_REAL), [REALS]: REALS FloorMod;
     MOD_ = "Mod"("x: T, y: T -> z: T"; "T: {int32, int64, half, half, bfloat16, float, double}"), [MOD]: MOD TruncateMod;
-    TRUNCATE_DIV = "TruncateDiv"("x: T, y: T -> z: T"; ANY_NUMBER), [REALS]: REALS TruncateDiv;
-    TRUNCATE_MOD = "TruncateMod"("x: T, y: T -> z: T"; "T: {int32, int64, bfloat16, half, float, double}"),
-        [MOD]: MOD TruncateMod;
     MAXIMUM = "Maximum"("x: T, y: T -> z: T"; ANY_REAL), [REALS]: REALS Maximum;
     MINIMUM = "Minimum"("x: T, y: T -> z: T"; ANY_REAL), [REALS]: REALS Minimum;
     POW = "Pow"("x: T, y: T -> z: T";
@@ -74,12 +72,46 @@ ops! {
         [DIFFERENCE]: DIFFERENCE SquaredDifference => commutative;
     DIV_NO_NAN = "DivNoNan"("x: T, y: T -> z: T"; ANY_INEXACT), [INEXACT]: INEXACT DivNoNan;
     MUL_NO_NAN = "MulNoNan"("x: T, y: T -> z: T"; ANY_INEXACT), [INEXACT]: INEXACT MulNoNan;
-    TANH_GRAD = "TanhGrad"("y: T, dy: T -> z: T"; ANY_INEXACT), [INEXACT]: INEXACT TanhGrad;
-    SIGMOID_GRAD = "SigmoidGrad"("y: T, dy: T -> z: T"; ANY_INEXACT), [INEXACT]: INEXACT SigmoidGrad;
-    SQRT_GRAD = "SqrtGrad"("y: T, dy: T -> z: T"; ANY_INEXACT), [INEXACT]: INEXACT SqrtGrad;
-    RSQRT_GRAD = "RsqrtGrad"("y: T, dy: T -> z: T"; ANY_INEXACT), [INEXACT]: INEXACT RsqrtGrad;
-    RECIPROCAL_GRAD = "ReciprocalGrad"("y: T, dy: T -> z: T"; ANY_INEXACT), [INEXACT]: INEXACT ReciprocalGrad;
-    INV_GRAD = "InvGrad"("y: T, dy: T -> z: T"; ANY_INEXACT), [INEXACT]: INEXACT ReciprocalGrad;
+}
+
+static TRUNCATE_DIV: Op =
+    Op::new("TruncateDiv", "x: T, y: T -> z: T", ANY_NUMBER).shape(shape::broadcast).kernel(&[("T", REALS)], |node| {
+        zero_is_internal(dispatch!(node, "T", REALS T => binary::<k::TruncateDiv, T>(node)))
+    });
+static TRUNCATE_MOD: Op =
+    Op::new("TruncateMod", "x: T, y: T -> z: T", "T: {int32, int64, bfloat16, half, float, double}")
+        .shape(shape::broadcast)
+        .kernel(&[("T", MOD)], |node| {
+            zero_is_internal(dispatch!(node, "T", MOD T => binary::<k::TruncateMod, T>(node)))
+        });
+
+/// TensorFlow does not expect these two to divide by zero, and answers INTERNAL when they do.
+fn zero_is_internal(made: Result<Box<dyn Kernel>, Status>) -> Result<Box<dyn Kernel>, Status> {
+    let inner = made?;
+    let zero = Status::from(Error::DivisionByZero);
+    kernel(move |c: &mut Ctx<'_>| {
+        inner.run(c).map_err(|error| match error.message() == zero.message() {
+            true => error.with_code(Code::Internal),
+            false => error,
+        })
+    })
+}
+
+macro_rules! gradients {
+    ($($id:ident = $name:literal: $op:ident;)*) => {
+        $(static $id: Op = Op::new($name, "y: T, dy: T -> z: T", ANY_INEXACT)
+            .shape(shape::unchanged)
+            .kernel(&[("T", INEXACT)], |node| dispatch!(node, "T", INEXACT T => paired::<k::$op, T>(node)));)*
+    };
+}
+
+gradients! {
+    TANH_GRAD = "TanhGrad": TanhGrad;
+    SIGMOID_GRAD = "SigmoidGrad": SigmoidGrad;
+    SQRT_GRAD = "SqrtGrad": SqrtGrad;
+    RSQRT_GRAD = "RsqrtGrad": RsqrtGrad;
+    RECIPROCAL_GRAD = "ReciprocalGrad": ReciprocalGrad;
+    INV_GRAD = "InvGrad": ReciprocalGrad;
 }
 
 static ADD: Op = Op::new(
@@ -192,7 +224,10 @@ mod tests {
                 let error = run(op, &[], &[tensor(&[2], &[1i32, 1]), b]).unwrap_err();
                 assert_eq!(
                     (error.code(), error.message()),
-                    (Code::InvalidArgument, "Integer division by zero"),
+                    (
+                        if op.starts_with("Truncate") { Code::Internal } else { Code::InvalidArgument },
+                        "Integer division by zero"
+                    ),
                     "{op}"
                 );
             }
