@@ -69,6 +69,8 @@ type_sets! { $
     OLD_ADD = [
         f32, f64, half::f16, half::bf16, i8, i16, i32, i64, u8, num_complex::Complex<f32>, num_complex::Complex<f64>
     ];
+    /// The numbers of convolutions.
+    CONVOLVED = [f32, f64, half::f16, half::bf16, i32];
     /// The integers that have powers.
     POWERS = [i8, i16, i32, i64];
     /// The numbers of products.

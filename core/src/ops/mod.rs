@@ -1,7 +1,8 @@
 //! Ops: one declaration each, in families; registries are explicit lists of declarations.
 //!
 //! To add an op: declare a static [`Op`] in its family's file, with signature, shape function and kernel, and list it in
-//! the family's slice. Everything else (registry, table of supported ops, checks at import) follows from it.
+//! the family's slice. Everything else (registry, table of supported ops, checks at import) follows from it. `known.txt`
+//! has the signatures of all of TensorFlow's ops; a test holds every declaration to it.
 
 #[cfg(feature = "alloc")]
 pub mod assert;
@@ -9,6 +10,10 @@ pub mod assert;
 pub mod compare;
 #[cfg(feature = "alloc")]
 pub mod control_flow;
+#[cfg(feature = "alloc")]
+pub mod conv;
+#[cfg(feature = "alloc")]
+pub mod depthwise;
 #[cfg(feature = "alloc")]
 mod dispatch;
 #[cfg(feature = "alloc")]
@@ -19,6 +24,10 @@ mod kernel;
 mod known;
 #[cfg(feature = "alloc")]
 pub mod math;
+#[cfg(feature = "alloc")]
+pub mod matmul;
+#[cfg(feature = "alloc")]
+pub mod nn;
 mod op;
 mod pick;
 #[cfg(feature = "alloc")]
@@ -33,14 +42,16 @@ pub mod shapes;
 pub mod signature;
 #[cfg(feature = "alloc")]
 pub mod state;
-#[cfg(test)]
-mod testing;
 #[cfg(feature = "alloc")]
 pub mod training;
 #[cfg(feature = "alloc")]
 pub mod unary;
 #[cfg(feature = "alloc")]
 mod variable;
+#[cfg(feature = "alloc")]
+mod window;
+#[cfg(test)]
+mod testing;
 
 #[cfg(feature = "alloc")]
 pub(crate) use kernel::arg;
@@ -63,6 +74,10 @@ pub static ALL: &[&[&Op]] = &[
     compare::OPS,
     unary::OPS,
     shapes::OPS,
+    matmul::OPS,
+    nn::OPS,
+    conv::OPS,
+    depthwise::OPS,
     state::OPS,
     training::OPS,
     random::OPS,
