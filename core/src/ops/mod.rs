@@ -42,6 +42,8 @@ pub mod shapes;
 pub mod signature;
 #[cfg(feature = "alloc")]
 pub mod state;
+#[cfg(test)]
+mod testing;
 #[cfg(feature = "alloc")]
 pub mod training;
 #[cfg(feature = "alloc")]
@@ -50,8 +52,6 @@ pub mod unary;
 mod variable;
 #[cfg(feature = "alloc")]
 mod window;
-#[cfg(test)]
-mod testing;
 
 #[cfg(feature = "alloc")]
 pub(crate) use kernel::arg;
