@@ -40,6 +40,7 @@
 extern crate alloc;
 
 pub mod bias;
+mod compiled;
 pub mod conv;
 pub mod exp;
 pub mod isa;

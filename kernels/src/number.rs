@@ -126,7 +126,7 @@ real_floats!(
 );
 
 /// Floating-point numbers of any width, computed with in f32 or f64.
-pub trait Floating: Real + Arithmetic<Sum = Self::Wide> {
+pub trait Floating: Real + Arithmetic<Sum = Self::Wide> + crate::compiled::RowLoop {
     /// f64 for f64, f32 for the others.
     type Wide: crate::matmul::Float + crate::exp::Exponential;
     /// The wide number divided by a count.

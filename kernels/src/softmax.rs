@@ -5,7 +5,7 @@
 //! f32. A row that holds NaN or +∞, or nothing but -∞, is NaN all over, as in TensorFlow.
 
 use crate::exp::Exponential;
-use crate::isa::{Isa, Kernel, Simd, Vectorised};
+use crate::isa::{Isa, Kernel, Simd};
 use crate::number::Floating;
 use crate::parallel::{Parallel, chunks_mut};
 use crate::{Mismatch, ensure};
@@ -50,7 +50,8 @@ pub(crate) fn cycles(classes: usize) -> usize {
 
 /// What a row of exponentials is turned into.
 #[derive(Clone, Copy)]
-pub(crate) enum Finish<'a, T> {
+#[doc(hidden)]
+pub enum Finish<'a, T> {
     /// Probabilities.
     Softmax,
     /// Their logarithms.
@@ -63,16 +64,16 @@ pub(crate) enum Finish<'a, T> {
 
 /// One row. Gives the cross entropy for [`Finish::LessOneAt`] and [`Finish::Less`], else nothing of use.
 pub(crate) fn row<T: Floating>(isa: Isa, x: &[T], out: &mut [T], finish: Finish<'_, T>) -> T {
-    T::narrow(<T::Wide as Vectorised>::run(isa, Row { x, out, finish }))
+    T::softmax_row(isa, x, out, finish)
 }
 
 /// Numbers widened at once.
 const CHUNK: usize = 64;
 
-struct Row<'a, T> {
-    x: &'a [T],
-    out: &'a mut [T],
-    finish: Finish<'a, T>,
+pub(crate) struct Row<'a, T> {
+    pub(crate) x: &'a [T],
+    pub(crate) out: &'a mut [T],
+    pub(crate) finish: Finish<'a, T>,
 }
 
 impl<T: Floating> Kernel<T::Wide> for Row<'_, T> {

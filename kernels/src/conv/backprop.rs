@@ -1,6 +1,5 @@
 //! Gradients of the convolution, f32 and f64.
 
-use super::patches::{gather, scatter};
 use super::{Conv2d, Sizes, block_rows};
 use crate::matmul::{BLayout, Epilogue, Float, Gemm, cycles, pack_b_len, pack_columns, pack_rows, run_tiles};
 use crate::parallel::{Inline, Parallel, Shared, each_once, task_count, task_range};
@@ -102,7 +101,7 @@ pub fn conv2d_backprop_input<T: Float>(
                     // channels of its image, which has as many pixels as there are rows.
                     unsafe { run_tiles(par.isa(), &gemm, c, 0..pixels.len(), 0..sizes.patch) };
                     if !conv.is_pointwise() {
-                        scatter(conv, &sizes, group, patches, pixels, image * image_len, input);
+                        T::scatter(conv, &sizes, group, patches, pixels, image * image_len, input);
                     }
                 }
             }
@@ -188,7 +187,7 @@ pub fn conv2d_backprop_filter<T: Float>(
                     let at = pixels.start * conv.in_channels + group * conv.filter_in_channels + rows.start;
                     (input.get(at..).unwrap_or_default(), conv.in_channels)
                 } else {
-                    gather(conv, &sizes, group, input, pixels.clone(), rows.clone(), patches);
+                    T::gather(conv, &sizes, group, input, pixels.clone(), rows.clone(), patches);
                     (&*patches, rows.len())
                 };
                 let gemm = Gemm {

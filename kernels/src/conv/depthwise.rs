@@ -342,7 +342,7 @@ impl<'a, T: Float> PairSum<'a, T> {
             "pixels are inside, as the geometry was checked"
         );
         let (line, fresh) = (self.line, self.fresh);
-        T::run(self.isa, Products { pairs, line, a: self.a, b: self.b, out: self.out, fresh });
+        T::pair_products(self.isa, Products { pairs, line, a: self.a, b: self.b, out: self.out, fresh });
         self.fresh = false;
         self.len = 0;
     }
@@ -355,7 +355,7 @@ impl<'a, T: Float> PairSum<'a, T> {
 }
 
 /// Pairs whose places have been checked to lie in `a` and `b` for every pixel of the line, and its pixels in `out`.
-struct Products<'a, T> {
+pub struct Products<'a, T> {
     pairs: &'a [(usize, usize)],
     line: Line,
     a: &'a [T],

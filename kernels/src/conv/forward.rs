@@ -1,6 +1,5 @@
 //! The convolution itself, f32 and f64.
 
-use super::patches::gather;
 use super::{Conv2d, Sizes, block_rows};
 use crate::matmul::{BLayout, Epilogue, Float, Gemm, cycles, pack_b_len, pack_columns, run_tiles};
 use crate::parallel::{Parallel, Shared, each_once, task_count, task_range};
@@ -118,7 +117,7 @@ pub fn conv2d<T: Float>(
                     let start = pixels.start * conv.in_channels + group * conv.filter_in_channels;
                     (input.get(start..).unwrap_or_default(), conv.in_channels)
                 } else {
-                    gather(conv, &sizes, group, input, pixels.clone(), 0..sizes.patch, patches);
+                    T::gather(conv, &sizes, group, input, pixels.clone(), 0..sizes.patch, patches);
                     (&*patches, sizes.patch)
                 };
                 let gemm = Gemm {

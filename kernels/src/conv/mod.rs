@@ -15,11 +15,13 @@ pub use backprop::{
     conv2d_backprop_filter, conv2d_backprop_filter_scratch_len, conv2d_backprop_input,
     conv2d_backprop_input_scratch_len,
 };
+pub(crate) use depthwise::Products;
 pub use depthwise::{
     Depthwise2d, depthwise_conv2d, depthwise_conv2d_backprop_filter, depthwise_conv2d_backprop_filter_plain,
     depthwise_conv2d_backprop_input, depthwise_conv2d_backprop_input_plain, depthwise_conv2d_plain,
 };
 pub use forward::{Filter, conv2d, conv2d_scratch_len, pack_filter, pack_filter_len};
+pub(crate) use patches::{gather, scatter};
 pub use plain::{conv2d_backprop_filter_plain, conv2d_backprop_input_plain, conv2d_plain};
 
 pub use crate::window::Axis;
@@ -48,8 +50,9 @@ pub struct Conv2d {
 }
 
 /// What follows from a [`Conv2d`] that has been checked.
-#[derive(Clone, Copy)]
-pub(crate) struct Sizes {
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct Sizes {
     pub(crate) groups: usize,
     /// Output channels of a group.
     pub(crate) group_out: usize,

@@ -21,6 +21,27 @@ impl Place {
         }
     }
 
+    /// The whole patch, if its columns are all inside the image: a copy a row of it, or zeros. Most patches are such.
+    #[inline(always)]
+    fn gather_lines<T: Copy + Default>(&self, conv: &Conv2d, input: &[T], out: &mut [T]) -> bool {
+        let (rows, columns) = (&conv.rows, &conv.columns);
+        let Some(x) = (self.column * columns.stride).checked_sub(columns.pad_before) else { return false };
+        let len = columns.taps * conv.in_channels;
+        if x + columns.taps > columns.input || len == 0 {
+            return false;
+        }
+        for (tap, out) in out.chunks_exact_mut(len).enumerate() {
+            match rows.source(self.row, tap) {
+                Some(y) => {
+                    let at = ((self.image * rows.input + y) * columns.input + x) * conv.in_channels;
+                    copy(&input[at..at + len], out);
+                }
+                None => out.fill(T::default()),
+            }
+        }
+        true
+    }
+
     #[inline(always)]
     fn advance(&mut self, conv: &Conv2d) {
         self.column += 1;
@@ -81,7 +102,7 @@ fn runs(conv: &Conv2d, sizes: &Sizes, group: usize, place: &Place, mut f: impl F
 }
 
 /// Writes the numbers `part` of the patches of `pixels` into `out`, a row of `part.len()` a pixel.
-pub(super) fn gather<T: Copy + Default>(
+pub(crate) fn gather<T: Copy + Default>(
     conv: &Conv2d,
     sizes: &Sizes,
     group: usize,
@@ -94,7 +115,12 @@ pub(super) fn gather<T: Copy + Default>(
         return;
     }
     let mut place = Place::of(conv, sizes, pixels.start);
+    let simple = sizes.groups == 1 && conv.columns.dilation == 1 && part.len() == sizes.patch;
     for out in out.chunks_exact_mut(part.len()).take(pixels.len()) {
+        if simple && place.gather_lines(conv, input, out) {
+            place.advance(conv);
+            continue;
+        }
         runs(conv, sizes, group, &place, |run| {
             // The run cut to the part, in its own count.
             let from = part.start.saturating_sub(run.patch).min(run.len);
@@ -143,7 +169,7 @@ fn copy<T: Copy>(from: &[T], to: &mut [T]) {
 
 /// Adds the rows of `patches`, one a pixel, to the places of `input` they were gathered from. `input` starts at element
 /// `first` of the whole.
-pub(super) fn scatter<T: Copy + core::ops::Add<Output = T>>(
+pub(crate) fn scatter<T: Copy + core::ops::Add<Output = T>>(
     conv: &Conv2d,
     sizes: &Sizes,
     group: usize,

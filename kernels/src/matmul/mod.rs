@@ -13,8 +13,11 @@ mod tile;
 
 pub use generic::matmul_plain;
 pub use pack::{pack_b, pack_b_len};
-pub(crate) use pack::{pack_columns, pack_rows};
+pub(crate) use pack::{pack_columns, pack_rows, transpose_panel};
+pub(crate) use small::{Dot, Stream};
+pub(crate) use tile::ProductOf;
 
+use crate::compiled::Loops;
 use crate::isa::{Kernel, Simd, Vectorised};
 use crate::number::Real;
 use crate::parallel::{CYCLES_PER_TASK, Parallel, Shared, TASKS_MAX, each_once, task_range};
@@ -70,6 +73,7 @@ impl<T> Default for Epilogue<'_, T> {
 /// A floating-point type with vectors: f32 and f64.
 pub trait Float:
     Vectorised
+    + Loops
     + Real<Sum = Self>
     + Add<Output = Self>
     + Sub<Output = Self>

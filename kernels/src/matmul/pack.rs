@@ -66,13 +66,13 @@ pub(crate) fn pack_rows<T: Float>(par: &dyn Parallel, k: usize, n: usize, stride
     chunks_mut(par, packed, size, size, &|first, panels| {
         for (i, panel) in panels.chunks_mut(size).enumerate() {
             let j = (first + i) * T::PANEL;
-            transpose_panel(k, T::PANEL.min(n - j), stride, b.get(j * stride..).unwrap_or_default(), panel);
+            T::transpose_panel(k, T::PANEL.min(n - j), stride, b.get(j * stride..).unwrap_or_default(), panel);
         }
     });
 }
 
 /// One panel from `columns` stored rows of `k`, `stride` apart. Goes by strips of rows short enough that the panel's part stays in cache.
-fn transpose_panel<T: Float>(k: usize, columns: usize, stride: usize, from: &[T], panel: &mut [T]) {
+pub(crate) fn transpose_panel<T: Float>(k: usize, columns: usize, stride: usize, from: &[T], panel: &mut [T]) {
     const STRIP: usize = 64;
     for start in (0..k).step_by(STRIP) {
         let end = (start + STRIP).min(k);

@@ -38,7 +38,7 @@ pub(super) fn stream<T: Float>(
                     shared.slice(if g.m == 2 { g.n + columns.start } else { 0 }, second),
                 )
             };
-            T::run(isa, Stream { g, a, b, columns: columns.clone(), row0, row1 });
+            T::stream(isa, Stream { g, a, b, columns: columns.clone(), row0, row1 });
             for i in 0..g.m {
                 // SAFETY: as above; the borrows of the rows have ended.
                 let row = unsafe { shared.slice(i * g.n + columns.start, columns.len()) };
@@ -58,7 +58,8 @@ fn finish<T: Float>(row: &mut [T], first: usize, epilogue: Epilogue<'_, T>) {
     }
 }
 
-struct Stream<'a, T> {
+/// One or two rows of C, to which the product is added.
+pub struct Stream<'a, T> {
     g: &'a MatMul,
     a: &'a [T],
     b: &'a [T],
@@ -180,7 +181,7 @@ pub(super) fn dot<T: Float>(par: &dyn Parallel, g: &MatMul, a: &[T], b: &[T], c:
                 let sum = if g.a_transposed {
                     row.iter().enumerate().fold(T::ZERO, |sum, (p, &y)| sum + a[p * g.m + i] * y)
                 } else {
-                    T::run(isa, Dot(a.get(i * g.k..(i + 1) * g.k).unwrap_or_default(), row))
+                    T::dot(isa, a.get(i * g.k..(i + 1) * g.k).unwrap_or_default(), row)
                 };
                 // SAFETY: column `j` belongs to this task alone.
                 let to = unsafe { &mut shared.slice(i * g.n + j, 1)[0] };

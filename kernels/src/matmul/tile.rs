@@ -70,11 +70,11 @@ pub(crate) unsafe fn run_tiles<T: Float>(
             && columns.start.is_multiple_of(T::PANEL),
         "operands checked by the public functions"
     );
-    T::run(isa, ProductOf { gemm, c, rows, columns });
+    T::product(isa, ProductOf { gemm, c, rows, columns });
 }
 
-/// [`run_tiles`] as a kernel.
-pub(crate) struct ProductOf<'a, T> {
+/// [`run_tiles`] as a kernel; only made there.
+pub struct ProductOf<'a, T> {
     gemm: &'a Gemm<'a, T>,
     c: *mut T,
     rows: Range<usize>,
