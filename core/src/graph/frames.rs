@@ -41,7 +41,7 @@ impl Frames {
     ///
     /// # Errors
     /// INVALID_ARGUMENT naming the node: an Exit outside every frame, inputs from different frames, a loop whose back
-    /// edge changes the frame, an Enter without frame name or with less than one parallel iteration.
+    /// edge changes the frame, an Enter without frame name.
     pub fn of(graph: &Graph) -> Result<Frames, Status> {
         let count = graph.nodes().len();
         let mut result = Frames { frames: alloc::vec![Frame::default()], of_node: alloc::vec![0; count] };
@@ -80,12 +80,11 @@ impl Frames {
                 Role::Enter => {
                     let name = node.attrs.str("frame_name").map_err(|e| e.at_node(&node.name))?;
                     let parallel = node.attrs.int("parallel_iterations").map_err(|e| e.at_node(&node.name))?;
-                    let parallel = u32::try_from(parallel).unwrap_or(if parallel > 0 { u32::MAX } else { 0 });
-                    if name.is_empty() || parallel == 0 {
-                        return Err(Status::invalid_argument(format_args!(
-                            "Enter needs a frame name and at least one parallel iteration, not '{name}' and {parallel}"
-                        ))
-                        .at_node(&node.name));
+                    // Fewer than one is taken for one, as TensorFlow does.
+                    let parallel = u32::try_from(parallel.max(1)).unwrap_or(u32::MAX);
+                    if name.is_empty() {
+                        let error = Status::invalid_argument("Enter needs a frame name");
+                        return Err(error.at_node(&node.name));
                     }
                     let key = (frame, String::from(name));
                     match by_name.get(&key) {
@@ -104,7 +103,7 @@ impl Frames {
                 }
                 Role::Exit if frame == 0 => {
                     return Err(Status::invalid_argument(format_args!(
-                        "The Exit node '{}' is in no frame: no Enter leads to it",
+                        "Invalid Exit op '{}': no Enter leads to it",
                         node.name
                     )));
                 }

@@ -66,7 +66,7 @@ pub struct AttrDef {
 }
 
 impl AttrDef {
-    /// Checks a value against kind, allowed values and minimum.
+    /// Checks a value against kind and allowed values.
     ///
     /// # Errors
     /// INVALID_ARGUMENT saying what is allowed.
@@ -80,30 +80,33 @@ impl AttrDef {
                 self.kind
             ))
         };
-        let below = |n: i64| self.minimum.is_some_and(|minimum| n < minimum);
         match value {
             AttrValue::Placeholder(_) => Ok(()),
             AttrValue::List(values) if self.is_list => {
-                if below(i64::try_from(values.len()).unwrap_or(i64::MAX)) {
-                    return Err(Status::invalid_argument(format_args!(
-                        "attr '{}' has {} values, fewer than the minimum of {}",
-                        self.name,
-                        values.len(),
-                        self.minimum.unwrap_or(0)
-                    )));
-                }
-                values
-                    .iter()
-                    .try_for_each(|v| if v.kind() == self.kind { self.check_one(v) } else { Err(kind_error()) })
+                values.iter().try_for_each(|v| if v.kind() == self.kind { self.check_one(v) } else { Err(kind_error()) })
             }
-            // An empty list has no kind on the wire and arrives as any list does.
             _ if self.is_list || value.kind() != self.kind => Err(kind_error()),
-            AttrValue::Int(n) if below(*n) => Err(Status::invalid_argument(format_args!(
-                "attr '{}' is {n}, less than the minimum of {}",
-                self.name,
-                self.minimum.unwrap_or(0)
-            ))),
             _ => self.check_one(value),
+        }
+    }
+
+    /// Checks a number, or the length of a list, against the minimum. TensorFlow does so when a run needs the node, not
+    /// at import.
+    ///
+    /// # Errors
+    /// INVALID_ARGUMENT naming the minimum.
+    pub fn check_minimum(&self, value: &AttrValue) -> Result<(), Status> {
+        let (have, what) = match value {
+            AttrValue::Int(n) => (*n, "Value"),
+            AttrValue::List(values) => (i64::try_from(values.len()).unwrap_or(i64::MAX), "Length"),
+            _ => return Ok(()),
+        };
+        match self.minimum {
+            Some(minimum) if have < minimum => Err(Status::invalid_argument(format_args!(
+                "{what} for attr '{}' of {have} must be at least minimum {minimum}",
+                self.name
+            ))),
+            _ => Ok(()),
         }
     }
 
@@ -368,13 +371,15 @@ mod tests {
     #[test]
     fn checks() {
         let s = Signature::parse("->", "N: int >= 2; T: {float}; p: {'A'}; l: list(int) >= 1").unwrap();
-        let bad: [(&str, AttrValue); 6] = [
-            ("N", 1i64.into()),
+        for (name, value) in [("N", AttrValue::Int(1)), ("l", AttrValue::List(vec![]))] {
+            let error = s.attr(name).unwrap().check_minimum(&value).unwrap_err();
+            assert_eq!(error.code(), Code::InvalidArgument);
+        }
+        let bad: [(&str, AttrValue); 4] = [
             ("N", true.into()),
             ("T", DType::Int32.into()),
             ("T", AttrValue::Type(DType::Float, true)),
             ("p", "B".into()),
-            ("l", AttrValue::List(vec![])),
         ];
         for (name, value) in bad {
             let error = s.attr(name).unwrap().check(&value).unwrap_err();

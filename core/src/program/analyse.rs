@@ -152,6 +152,8 @@ struct Analysis<'a> {
     groups: HashMap<(u32, SetId), u32>,
     num_groups: u32,
     group_of: HashMap<NodeId, u32>,
+    /// For groups of loop Merges, the set that their Enters depend on.
+    group_sources: HashMap<u32, SetId>,
     constants: HashMap<NodeId, ValueId>,
     index_values: HashMap<i32, ValueId>,
     feeds: Vec<ValueId>,
@@ -186,6 +188,7 @@ impl<'a> Analysis<'a> {
             groups: HashMap::new(),
             num_groups: 0,
             group_of: HashMap::new(),
+            group_sources: HashMap::new(),
             constants: HashMap::new(),
             index_values: HashMap::new(),
             feeds: Vec::new(),
@@ -198,7 +201,7 @@ impl<'a> Analysis<'a> {
         for &id in order {
             let node = self.graph.node(id);
             self.check_sources(id, node)?;
-            match node.role() {
+            match self.role(id) {
                 Role::Feed => self.feed(id),
                 Role::Merge => self.merge(id, node),
                 Role::Enter => self.enter(id, node),
@@ -217,9 +220,17 @@ impl<'a> Analysis<'a> {
         Ok(())
     }
 
+    /// A node's role; outside every frame there is no next iteration, and NextIteration passes its input on.
+    fn role(&self, id: NodeId) -> Role {
+        match self.graph.node(id).role() {
+            Role::NextIteration if self.frames.of_node[id.index()] == 0 => Role::Alias,
+            role => role,
+        }
+    }
+
     /// NextIteration's outputs are in the next iteration, where only a Merge can take them.
     fn check_sources(&self, id: NodeId, node: &Node) -> Result<(), Status> {
-        let next = |from: NodeId| self.graph.node(from).role() == Role::NextIteration;
+        let next = |from: NodeId| self.role(from) == Role::NextIteration;
         let data = node.role() != Role::Merge && node.inputs.iter().any(|e| next(e.node));
         if data || node.controls.iter().any(|&c| next(c)) {
             return Err(marked(
@@ -263,7 +274,10 @@ impl<'a> Analysis<'a> {
         let set = self.set_of[edge.node.index()];
         let node = self.graph.node(edge.node);
         match (node.role(), node.inputs.get(1)) {
-            (Role::Switch, Some(&pred)) => self.sets.with(set, Gate::Taken { pred, side: edge.port == 1 }),
+            (Role::Switch, Some(&pred)) => {
+                let pred = self.value(pred);
+                self.sets.with(set, Gate::Taken { pred, side: edge.port == 1 })
+            }
             _ => set,
         }
     }
@@ -278,6 +292,7 @@ impl<'a> Analysis<'a> {
         for &control in &node.controls {
             set = self.sets.union(set, self.set_of[control.index()]);
         }
+        set = self.without_implied(set);
         if self.sets.size(set) > GATES_MAX {
             set = self.sets.single(Gate::Join(id));
         }
@@ -294,8 +309,31 @@ impl<'a> Analysis<'a> {
         set
     }
 
+    /// The source set of the Enters of the loop whose Merges share a head in `set`.
+    fn loop_source(&self, set: SetId) -> Option<SetId> {
+        self.sets.gates(set).find_map(|gate| match gate {
+            Gate::Merge(group) => self.group_sources.get(&group).copied(),
+            _ => None,
+        })
+    }
+
+    /// Leaves out invariants that came before the loop's own values: they come from the block that those come from, or
+    /// from the root block, which is the first of all.
+    fn without_implied(&mut self, set: SetId) -> SetId {
+        match self.loop_source(set) {
+            Some(from) => self.sets.without(set, |gate| is_implied(gate, from)),
+            None => set,
+        }
+    }
+
     /// Makes block `set` wait for block `on`.
     fn depend(&mut self, set: SetId, on: SetId, condition: Option<Taken>) {
+        if let Some(from) = self.loop_source(set)
+            && self.sets.gates(on).all(|gate| is_implied(gate, from))
+            && on != 0
+        {
+            return;
+        }
         let key = (on, set, condition.map(|c| (c.pred, c.side)));
         if (set == on && condition.is_none()) || !self.known_links.insert(key) {
             return;
@@ -323,6 +361,7 @@ impl<'a> Analysis<'a> {
     /// The block in which a tensor is at hand, made where there is none yet.
     fn port_block(&mut self, edge: Edge) -> SetId {
         let set = self.port_set(edge);
+        let set = self.without_implied(set);
         let frame = self.frames.of_node[edge.node.index()];
         self.block(set, frame, Start::Join);
         self.depend_on_port(set, edge);
@@ -366,7 +405,7 @@ impl<'a> Analysis<'a> {
         let set = self.inputs_set(id, node);
         self.set_of[id.index()] = set;
         let port = |port: usize| Edge { node: id, port: port as u32 };
-        match node.role() {
+        match self.role(id) {
             Role::Const => {
                 let value = match self.constants.get(&id) {
                     Some(&value) => value,
@@ -438,7 +477,11 @@ impl<'a> Analysis<'a> {
             && enters.first().is_some_and(|e| !is_invariant(self.graph.node(e.node)));
         let fresh = self.num_groups;
         let group = match enters.first().and_then(|e| self.source_of.get(&e.node)) {
-            Some(&source) if together => *self.groups.entry((frame, source)).or_insert(fresh),
+            Some(&source) if together => {
+                let group = *self.groups.entry((frame, source)).or_insert(fresh);
+                self.group_sources.insert(group, source);
+                group
+            }
             _ => fresh,
         };
         self.num_groups += u32::from(group == fresh);
@@ -525,7 +568,7 @@ impl<'a> Analysis<'a> {
     fn fetches(&mut self, fetches: &[Edge]) -> Result<(), Status> {
         for (index, &edge) in fetches.iter().enumerate() {
             let node = self.graph.node(edge.node);
-            if self.frames.of_node[edge.node.index()] != 0 || node.role() == Role::NextIteration {
+            if self.frames.of_node[edge.node.index()] != 0 {
                 return Err(Status::invalid_argument(format_args!(
                     "{}:{} is inside a while loop and cannot be fetched",
                     node.name, edge.port
@@ -652,6 +695,11 @@ impl<'a> Analysis<'a> {
         self.links.retain(|l| !dead.contains(&l.to));
         self.blocks.retain(|set, _| !dead.contains(set));
     }
+}
+
+/// Whether a gate of loop invariants is open whenever the loop's own values, which come from `source`, have come.
+fn is_implied(gate: Gate, source: SetId) -> bool {
+    matches!(gate, Gate::Invariants { source: from, .. } if from == source || from == 0)
 }
 
 fn is_invariant(enter: &Node) -> bool {

@@ -519,6 +519,17 @@ impl<'a> Emitter<'a> {
                     moves.push(Move { from: word, to });
                 }
                 let kind = self.edge_kind(link, target, frames, edges.len() as u32, &mut blocks);
+                // Invariants that no block waits for start none.
+                let idle = matches!(link.kind, Kind::Enter { invariant: true })
+                    && !by_source.contains_key(&link.to)
+                    && self.plan.blocks.get(&link.to).is_some_and(|b| b.items.is_empty());
+                let target = if idle { u32::MAX } else { target };
+                if let EdgeKind::Enter { frame, entry, invariant: true } = kind
+                    && !idle
+                    && let Some(frame) = frames.get_mut(frame as usize)
+                {
+                    frame.invariant_blocks.push((entry, target));
+                }
                 let condition =
                     link.condition.map(|c| Condition { pred: self.word(c.pred), side: c.side, node: c.node.0 });
                 edges.push(BlockEdge { kind, condition, target, data: link.data, moves: moved..moves.len() as u32 });
@@ -574,9 +585,6 @@ impl<'a> Emitter<'a> {
                 let frame = &mut frames[target_frame];
                 let entry = frame.num_entries;
                 frame.num_entries += 1;
-                if invariant {
-                    frame.invariant_blocks.push((entry, target));
-                }
                 EdgeKind::Enter { frame: target_frame as u32, entry, invariant }
             }
         }

@@ -160,6 +160,11 @@ impl<'a> Pruner<'a> {
                 ))
                 .at_node(&node.name));
             }
+            for def in &node.op.signature.attrs {
+                if let Some(value) = node.attrs.get(&def.name) {
+                    def.check_minimum(value).map_err(|e| e.at_node(&node.name))?;
+                }
+            }
             let mut inputs = Vec::with_capacity(node.inputs.len());
             for (&edge, &(dtype, wants_ref)) in node.inputs.iter().zip(&node.input_types) {
                 let from = self.resolve(edge)?;

@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use hashbrown::HashMap;
 
-use crate::graph::{Edge, NodeId};
+use super::analyse::ValueId;
+use crate::graph::NodeId;
 
 /// The number of a set of gates; equal sets have equal numbers. 0 is the empty set.
 pub(super) type SetId = u32;
@@ -12,8 +13,8 @@ pub(super) type SetId = u32;
 /// A condition on which nodes are alive, or an event that they wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Gate {
-    /// The predicate, a bool tensor, has this value.
-    Taken { pred: Edge, side: bool },
+    /// The predicate, a value of dtype bool, is `side`.
+    Taken { pred: ValueId, side: bool },
     /// A group of Merges received their values.
     Merge(u32),
     /// The value of a non-constant Enter arrived.
@@ -36,6 +37,7 @@ pub(super) const GATES_MAX: usize = 24;
 /// The table of sets.
 pub(super) struct Sets {
     gates: HashMap<Gate, u32>,
+    kinds: Vec<Gate>,
     sets: Vec<Vec<u32>>,
     numbers: HashMap<Vec<u32>, SetId>,
 }
@@ -44,7 +46,7 @@ impl Sets {
     pub(super) fn new() -> Sets {
         let mut numbers = HashMap::new();
         numbers.insert(Vec::new(), 0);
-        Sets { gates: HashMap::new(), sets: alloc::vec![Vec::new()], numbers }
+        Sets { gates: HashMap::new(), kinds: Vec::new(), sets: alloc::vec![Vec::new()], numbers }
     }
 
     fn number(&mut self, set: Vec<u32>) -> SetId {
@@ -59,7 +61,23 @@ impl Sets {
 
     fn gate(&mut self, gate: Gate) -> u32 {
         let next = self.gates.len() as u32;
-        *self.gates.entry(gate).or_insert(next)
+        let number = *self.gates.entry(gate).or_insert(next);
+        if number == next {
+            self.kinds.push(gate);
+        }
+        number
+    }
+
+    /// The gates of a set.
+    pub(super) fn gates(&self, set: SetId) -> impl Iterator<Item = Gate> {
+        self.sets[set as usize].iter().filter_map(|&gate| self.kinds.get(gate as usize).copied())
+    }
+
+    /// A set without the gates that `drop` names.
+    pub(super) fn without(&mut self, set: SetId, drop: impl Fn(Gate) -> bool) -> SetId {
+        let kept = |gate: &u32| self.kinds.get(*gate as usize).is_none_or(|&kind| !drop(kind));
+        let set = self.sets[set as usize].iter().copied().filter(kept).collect();
+        self.number(set)
     }
 
     /// The set of one gate.
