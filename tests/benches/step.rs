@@ -18,8 +18,7 @@ fn compile(registry: &Registry, mut builder: GraphBuilder<'_>, feeds: &[&str], f
     let mut graph = Graph::new();
     graph.extend(registry, builder.take_nodes(), Vec::new(), Versions::default()).unwrap();
     let device = "/job:localhost/replica:0/task:0/device:CPU:0";
-    let devices =
-        [DeviceEnv { name: device.into(), resources: Arc::new(ResourceManager::new(device, "localhost")) }];
+    let devices = [DeviceEnv { name: device.into(), resources: Arc::new(ResourceManager::new(device, "localhost")) }];
     let host: Arc<dyn Host> = Arc::new(NoHost);
     let context = CompileContext {
         graph: &graph,
@@ -35,7 +34,12 @@ fn compile(registry: &Registry, mut builder: GraphBuilder<'_>, feeds: &[&str], f
     };
     let start = Instant::now();
     let program = Program::compile(&spec, &context).unwrap();
-    println!("compiled {} instructions in {} blocks in {:?}", program.num_instructions(), program.num_blocks(), start.elapsed());
+    println!(
+        "compiled {} instructions in {} blocks in {:?}",
+        program.num_instructions(),
+        program.num_blocks(),
+        start.elapsed()
+    );
     Arc::new(program)
 }
 
@@ -102,8 +106,7 @@ fn while_loop(registry: &Registry, iterations: i32) -> f64 {
     let mut graph = Graph::new();
     graph.extend(registry, nodes, Vec::new(), Versions::default()).unwrap();
     let device = "/job:localhost/replica:0/task:0/device:CPU:0";
-    let devices =
-        [DeviceEnv { name: device.into(), resources: Arc::new(ResourceManager::new(device, "localhost")) }];
+    let devices = [DeviceEnv { name: device.into(), resources: Arc::new(ResourceManager::new(device, "localhost")) }];
     let host: Arc<dyn Host> = Arc::new(NoHost);
     let context = CompileContext {
         graph: &graph,

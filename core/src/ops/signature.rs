@@ -82,9 +82,9 @@ impl AttrDef {
         };
         match value {
             AttrValue::Placeholder(_) => Ok(()),
-            AttrValue::List(values) if self.is_list => {
-                values.iter().try_for_each(|v| if v.kind() == self.kind { self.check_one(v) } else { Err(kind_error()) })
-            }
+            AttrValue::List(values) if self.is_list => values
+                .iter()
+                .try_for_each(|v| if v.kind() == self.kind { self.check_one(v) } else { Err(kind_error()) }),
             _ if self.is_list || value.kind() != self.kind => Err(kind_error()),
             _ => self.check_one(value),
         }
