@@ -11,6 +11,7 @@
 use crate::broadcast::{Broadcast, Rows};
 use crate::element::{Check, Element, Elementary, Float, Integer, Number, Real};
 use crate::error::{self, Error, Result};
+use crate::parallel::{Parallel, chunks_mut};
 
 /// A binary operation on elements.
 pub trait Binary<T: Element>: 'static {
@@ -49,6 +50,33 @@ pub fn run<Op: Binary<T>, T: Element>(a: (&[T], &[usize]), b: (&[T], &[usize]), 
     error::same(out.len(), plan.len())?;
     run_part::<Op, T>(&plan, a.0, b.0, 0, out)
 }
+
+/// [`run`] on the caller's threads.
+pub fn run_on<Op: Binary<T>, T: Element>(
+    par: &dyn Parallel,
+    a: (&[T], &[usize]),
+    b: (&[T], &[usize]),
+    out: &mut [Op::Out],
+) -> Result<()> {
+    if out.len() < PARALLEL_LEAST {
+        return run::<Op, T>(a, b, out);
+    }
+    let plan = Broadcast::new([a.1, b.1])?;
+    error::same(out.len(), plan.len())?;
+    error::same(a.0.len(), plan.counts()[0])?;
+    error::same(b.0.len(), plan.counts()[1])?;
+    if let Some(check) = Op::CHECK {
+        check(b.0)?;
+    }
+    // Everything has been checked, so that parts cannot fail.
+    chunks_mut(par, out, 1, 1, &|first, out| {
+        let _ = plan.run(rows::<Op, T>(), a.0, b.0, first, out);
+    });
+    Ok(())
+}
+
+/// Outputs below which threads never pay.
+const PARALLEL_LEAST: usize = 1 << 15;
 
 /// The data of an operand, if it is as long as its shape says.
 fn flat<'a, T>((data, dims): (&'a [T], &[usize])) -> Result<&'a [T]> {
@@ -230,6 +258,21 @@ mod tests {
         assert_eq!(run::<Sub, i32>((&[1, 2], &[3]), (&[10], &[]), &mut out), Err(Error::Length));
         assert_eq!(run::<Sub, i32>((&[1, 2], &[2]), (&[10], &[]), &mut out), Err(Error::Length));
         assert_eq!(run_in_place::<Mul, i32>(&mut out, &[2, 3]), Err(Error::Length));
+    }
+
+    #[test]
+    fn threads_change_nothing() {
+        let a: alloc::vec::Vec<i32> = (0..70_000).collect();
+        let b: alloc::vec::Vec<i32> = (1..701).collect();
+        let (mut one, mut many) = (alloc::vec![0; 70_000], alloc::vec![9; 70_000]);
+        run::<FloorMod, i32>((&a, &[100, 700]), (&b, &[700]), &mut one).unwrap();
+        for par in crate::testing::machines() {
+            many.fill(-1);
+            run_on::<FloorMod, i32>(&par, (&a, &[100, 700]), (&b, &[700]), &mut many).unwrap();
+            assert_eq!(one, many);
+        }
+        let zero = run_on::<FloorMod, i32>(&crate::parallel::Inline, (&a, &[70_000]), (&[0], &[]), &mut many);
+        assert_eq!(zero, Err(Error::DivisionByZero));
     }
 
     #[test]

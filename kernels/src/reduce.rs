@@ -7,6 +7,7 @@
 use crate::dims::{self, Dims, MAX_RANK, Walk};
 use crate::element::{ComplexNumber, Element, Elementary, Float, Integer, Number, Real};
 use crate::error::{self, Error, Result};
+use crate::parallel::{Parallel, chunks_mut};
 
 /// A fold of elements.
 pub trait Fold<T: Element>: 'static {
@@ -122,6 +123,18 @@ impl Reduction {
     pub fn run<Op: Fold<T>, T: Element>(&self, x: &[T], out: &mut [Op::Out]) -> Result<()> {
         error::same(out.len(), self.len_out)?;
         self.run_part::<Op, T>(x, 0, out)
+    }
+
+    /// [`run`](Self::run) on the caller's threads, which share the results; one result is computed by one thread.
+    pub fn run_on<Op: Fold<T>, T: Element>(&self, par: &dyn Parallel, x: &[T], out: &mut [Op::Out]) -> Result<()> {
+        error::same(x.len(), self.len_in)?;
+        error::same(out.len(), self.len_out)?;
+        // Lengths are all that a part could refuse. Columns are shared by cache lines.
+        let unit = if self.inner_reduced || out.len() % COLUMNS != 0 { 1 } else { COLUMNS };
+        chunks_mut(par, out, unit, unit.saturating_mul(self.len_group), &|first, out| {
+            let _ = self.run_part::<Op, T>(x, first * unit, out);
+        });
+        Ok(())
     }
 
     /// Folds the results from `start` on, as many as `out` holds: a part of [`run`](Self::run) for one thread.
@@ -401,6 +414,11 @@ mod tests {
                 plan.run_part::<Sum, i32>(&data[..n], 0, &mut got[..len / 3]).unwrap();
                 plan.run_part::<Sum, i32>(&data[..n], len / 3, &mut got[len / 3..len]).unwrap();
                 assert_eq!(got[..len], want[..len], "{dims:?} {mask:?}");
+                for par in crate::testing::machines() {
+                    got.fill(-1);
+                    plan.run_on::<Sum, i32>(&par, &data[..n], &mut got[..len]).unwrap();
+                    assert_eq!(got[..len], want[..len], "{dims:?} {mask:?}");
+                }
             }
         }
     }

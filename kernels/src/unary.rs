@@ -6,6 +6,7 @@ use crate::element::{ComplexNumber, Element, Elementary, Float, Integer, Number,
 use crate::error::{self, Result};
 use crate::isa::{Isa, Kernel, Simd, Vectorised};
 use crate::math;
+use crate::parallel::{Parallel, chunks_mut};
 
 /// Scale of `Selu`.
 pub const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
@@ -13,7 +14,7 @@ pub const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
 pub const SELU_SCALE_ALPHA: f64 = 1.758_099_340_847_376_9;
 
 /// A unary operation on elements.
-pub trait Unary<T: Element>: Copy {
+pub trait Unary<T: Element>: Copy + Sync {
     /// Type of the result.
     type Out: Element;
     /// Whether wider vectors than the target's baseline pay: straight code of many instructions an element.
@@ -32,6 +33,22 @@ pub fn map<Op: Unary<T>, T: Element>(op: Op, x: &[T], out: &mut [Op::Out]) -> Re
         kernel.plain()
     }
     Ok(())
+}
+
+/// [`map`] on the caller's threads.
+pub fn map_on<Op: Unary<T>, T: Element>(par: &dyn Parallel, op: Op, x: &[T], out: &mut [Op::Out]) -> Result<()> {
+    error::same(out.len(), x.len())?;
+    // Plain operations are bound by memory, at some elements a cycle; the others take a few cycles an element.
+    let unit = 256;
+    let cycles = if Op::WIDE { 2 * unit } else { unit / 2 };
+    let whole = out.len() / unit * unit;
+    let (head, tail) = out.split_at_mut(whole);
+    chunks_mut(par, head, unit, cycles, &|first, out| {
+        if let Some(x) = x.get(first * unit..first * unit + out.len()) {
+            let _ = map(op, x, out);
+        }
+    });
+    map(op, x.get(whole..).ok_or(error::Error::Length)?, tail)
 }
 
 /// `x[i] = op(x[i])`.
@@ -324,6 +341,20 @@ mod tests {
         assert_eq!(eval(IsInf, x), [true, true, false, false, false, false]);
         assert_eq!(eval(IsFinite, [f16::INFINITY, f16::NAN, f16::ONE]), [false, false, true]);
         assert_eq!(eval(IsNan, [bf16::NAN, bf16::ONE]), [true, false]);
+    }
+
+    #[test]
+    fn threads_change_nothing() {
+        let x: [f32; 5000] = core::array::from_fn(|i| i as f32 * 0.01 - 25.0);
+        let (mut one, mut many) = ([0f32; 5000], [0f32; 5000]);
+        for n in [0, 1, 255, 256, 5000] {
+            map(Tanh, &x[..n], &mut one[..n]).unwrap();
+            for par in crate::testing::machines() {
+                many.fill(9.0);
+                map_on(&par, Tanh, &x[..n], &mut many[..n]).unwrap();
+                assert_eq!(one[..n], many[..n]);
+            }
+        }
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn unit_f32(x: u32) -> f32 {
 }
 
 #[inline(always)]
-fn unit_f64(x0: u32, x1: u32) -> f64 {
+pub(super) fn unit_f64(x0: u32, x1: u32) -> f64 {
     f64::from_bits(1023 << 52 | ((x0 & 0x000f_ffff) as u64) << 32 | x1 as u64) - 1.0
 }
 
