@@ -64,10 +64,8 @@ mod tests {
     fn draws_like_tensorflow() {
         let logits = [0.1f32, 0.5, -1.0, 3.0, 1.0, 0.0];
         let mut stream = Stream::new(4, 9, || [0; 2]);
-        for want in [
-            [2, 0, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1],
-            [0, 1, 1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0],
-        ] {
+        for want in [[2, 0, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1], [0, 1, 1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0]]
+        {
             let mut out = [0i64; 16];
             let start = reserve_multinomial(&mut stream, 2, 8).unwrap();
             multinomial(start, &logits, 3, 8, &mut [0.0; 3], &mut out).unwrap();
