@@ -1,4 +1,4 @@
-//! The program's allocator: a fixed block of RAM behind a counter of the most bytes ever held.
+//! The program's allocator: a fixed block of RAM behind counters.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::mem::MaybeUninit;
@@ -19,23 +19,40 @@ pub(crate) fn init() {
     }
 }
 
+/// The bytes that are allocated now.
+pub(crate) fn held() -> usize {
+    HEAP.held.load(Relaxed)
+}
+
 /// The most bytes that were allocated at one time.
 pub(crate) fn high_water() -> usize {
     HEAP.most.load(Relaxed)
+}
+
+/// How often memory was asked for.
+pub(crate) fn calls() -> usize {
+    HEAP.calls.load(Relaxed)
 }
 
 struct Counting {
     inner: LlffHeap,
     held: AtomicUsize,
     most: AtomicUsize,
+    calls: AtomicUsize,
 }
 
 #[global_allocator]
-static HEAP: Counting = Counting { inner: LlffHeap::empty(), held: AtomicUsize::new(0), most: AtomicUsize::new(0) };
+static HEAP: Counting = Counting {
+    inner: LlffHeap::empty(),
+    held: AtomicUsize::new(0),
+    most: AtomicUsize::new(0),
+    calls: AtomicUsize::new(0),
+};
 
 // SAFETY: every call is handed to LlffHeap with the caller's own arguments, and LlffHeap is a GlobalAlloc.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        self.calls.fetch_add(1, Relaxed);
         // SAFETY: the caller's promise about `layout` is the one that the inner heap asks for.
         let p = unsafe { self.inner.alloc(layout) };
         if !p.is_null() {
