@@ -455,6 +455,7 @@ impl<'a> Emitter<'a> {
             constants: self.constants,
             nodes,
             devices: self.context.devices.iter().map(|d| d.name.clone()).collect(),
+            idle: Default::default(),
         })
     }
 

@@ -10,6 +10,7 @@
 
 mod analyse;
 mod emit;
+mod idle;
 mod prune;
 mod sets;
 
@@ -76,6 +77,8 @@ pub struct Program {
     pub(crate) constants: Vec<Tensor>,
     pub(crate) nodes: Vec<NodeInfo>,
     pub(crate) devices: Vec<Arc<str>>,
+    /// States of steps that ended, kept for the next ones.
+    pub(crate) idle: idle::Idle,
 }
 
 /// A fed tensor.

@@ -9,6 +9,7 @@ mod deliver;
 mod run;
 mod state;
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::future::Future;
@@ -44,7 +45,8 @@ pub struct Step {
     program: Arc<Program>,
     options: StepOptions,
     control: Arc<StepControl>,
-    state: State,
+    /// Boxed, so that it goes to the program's idle states and back without being moved; always there but in drop.
+    state: Box<State>,
     /// The final outcome, once there is one.
     done: Option<Result<(), Status>>,
     /// How many feeds have come, to know when a partial run is complete.
@@ -54,7 +56,13 @@ pub struct Step {
 impl Step {
     /// A step of `program` that has not begun.
     pub fn new(program: Arc<Program>, options: StepOptions) -> Step {
-        let state = State::new(&program);
+        let state = match program.idle.take::<State>() {
+            Some(mut state) => {
+                state.reset(&program);
+                state
+            }
+            None => Box::new(State::new(&program)),
+        };
         let fed = alloc::vec![false; program.feeds.len()];
         Step { program, options, control: Arc::new(StepControl::new()), state, done: None, fed }
     }
@@ -63,7 +71,7 @@ impl Step {
     pub fn reset(&mut self, deadline: Option<Time>, step_id: u64) {
         let failed = !matches!(self.done, Some(Ok(())));
         if failed && (self.done.is_some() || self.state.has_begun()) {
-            self.state = State::new(&self.program);
+            *self.state = State::new(&self.program);
             self.control = Arc::new(StepControl::new());
         } else {
             self.state.reset(&self.program);
@@ -211,6 +219,17 @@ impl Step {
                     return Err(error);
                 }
             }
+        }
+    }
+}
+
+impl Drop for Step {
+    /// A step that ended well leaves its memory to the next step of the program.
+    fn drop(&mut self) {
+        if matches!(self.done, Some(Ok(()))) {
+            let mut state = core::mem::replace(&mut self.state, Box::new(State::empty()));
+            state.fetches.iter_mut().for_each(|fetch| *fetch = None);
+            self.program.idle.put(state);
         }
     }
 }

@@ -101,20 +101,22 @@ fn block(
     let env = Env { host: &*clock.options.host, budget: clock.options.budget.as_ref(), step_id: clock.options.step_id };
     let it = &mut state.iterations[iteration as usize];
     let invariants = state.frames.get(it.frame as usize).map_or(&[][..], |f| &f.invariants);
+    let mut ctx = Ctx {
+        env: &env,
+        args: &[],
+        num_inputs: 0,
+        slots: &mut it.slots,
+        invariants,
+        constants: &program.constants,
+        missing: &state.missing,
+        scratch: &mut state.scratch,
+    };
     for (at, instruction) in (position.instruction..).zip(instructions) {
         let first = instruction.args as usize;
         let num_inputs = usize::from(instruction.num_inputs);
         let count = num_inputs + usize::from(instruction.num_outputs);
-        let mut ctx = Ctx {
-            env: &env,
-            args: program.args.get(first..first + count).unwrap_or_default(),
-            num_inputs,
-            slots: &mut it.slots,
-            invariants,
-            constants: &program.constants,
-            missing: &state.missing,
-            scratch: &mut state.scratch,
-        };
+        ctx.args = program.args.get(first..first + count).unwrap_or_default();
+        ctx.num_inputs = num_inputs;
         if clock.options.trace {
             let sample = measured(instruction, &mut ctx, program)?;
             state.samples.push(sample);

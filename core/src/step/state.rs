@@ -99,19 +99,31 @@ pub(super) struct State {
 pub(super) const ROOT: u32 = 0;
 
 impl State {
-    pub(super) fn new(program: &Program) -> State {
-        let mut state = State {
-            frames: alloc::vec![Frame::default()],
-            iterations: alloc::vec![Iteration::default()],
+    /// The state of no program; allocates nothing.
+    pub(super) fn empty() -> State {
+        State {
+            frames: Vec::new(),
+            iterations: Vec::new(),
             ready: VecDeque::new(),
-            fetches: program.fetches.iter().map(|_| None).collect(),
+            fetches: Vec::new(),
             scratch: Vec::new(),
             missing: Tensor::default(),
             current: None,
             samples: Vec::new(),
+            free_frames: Vec::new(),
+            free_iterations: Vec::new(),
+            begun: false,
+        }
+    }
+
+    pub(super) fn new(program: &Program) -> State {
+        let mut state = State {
+            frames: alloc::vec![Frame::default()],
+            iterations: alloc::vec![Iteration::default()],
+            fetches: program.fetches.iter().map(|_| None).collect(),
             free_frames: program.frames.iter().map(|_| Vec::new()).collect(),
             free_iterations: program.frames.iter().map(|_| Vec::new()).collect(),
-            begun: false,
+            ..State::empty()
         };
         state.frames[0].parent = NONE;
         state.prepare_root(program);
