@@ -5,6 +5,8 @@
 
 pub mod frame;
 mod messages;
+#[cfg(feature = "testing")]
+pub mod suite;
 
 use alloc::boxed::Box;
 use core::future::Future;

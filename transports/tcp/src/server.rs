@@ -382,10 +382,13 @@ where
         None => work.await,
     };
     drop(charge);
-    // Cancelled calls are not in the table any more and are not answered.
+    // Cancelled calls are not in the table any more and are not answered. The answer goes first: once the table is
+    // empty, a server that stops takes it that nothing more is to be sent.
+    if peer.calls().contains_key(&call) {
+        peer.answer(call, flat(result));
+    }
     let task = peer.calls().remove(&call);
     if let Some(task) = task {
-        peer.answer(call, flat(result));
         task.detach();
     }
     shared.changed();
