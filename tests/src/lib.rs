@@ -8,3 +8,8 @@ pub mod models;
 pub mod npz;
 pub mod runner;
 pub mod wire;
+
+/// The program in README.md, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
