@@ -71,6 +71,20 @@ type_sets! { $
     ];
     /// The numbers of convolutions.
     CONVOLVED = [f32, f64, half::f16, half::bf16, i32];
+    /// The numbers of poolings.
+    POOLED = [f32, f64, half::f16, half::bf16, i8, i16, i32, i64, u8, u16];
+    /// The floats of batch normalisation.
+    SHORT_FLOATS = [f32, half::f16, half::bf16];
+    /// Everything with an order, truth values too.
+    ORDERED = [f32, f64, half::f16, half::bf16, i8, i16, i32, i64, u8, u16, u32, u64, bool];
+    /// The integers of indices of extremes.
+    ARG_OUTPUTS = [i16, u16, i32, i64];
+    /// The integers of indices.
+    GATHER_INDICES = [i16, i32, i64];
+    /// The integers that one-hot rows are made of.
+    ONE_HOT_INDICES = [u8, i8, i32, i64];
+    /// The floats that have fewer bits than some other.
+    NARROWED = [f32, half::f16, half::bf16];
     /// The integers that have powers.
     POWERS = [i8, i16, i32, i64];
     /// The numbers of products.

@@ -7,6 +7,10 @@
 #[cfg(feature = "alloc")]
 pub mod assert;
 #[cfg(feature = "alloc")]
+mod carry;
+#[cfg(feature = "alloc")]
+pub mod cast;
+#[cfg(feature = "alloc")]
 pub mod compare;
 #[cfg(feature = "alloc")]
 pub mod control_flow;
@@ -19,6 +23,10 @@ mod dispatch;
 #[cfg(feature = "alloc")]
 mod elementwise;
 #[cfg(feature = "alloc")]
+pub mod generate;
+#[cfg(feature = "alloc")]
+pub mod join;
+#[cfg(feature = "alloc")]
 mod kernel;
 #[cfg(feature = "alloc")]
 mod known;
@@ -27,19 +35,31 @@ pub mod math;
 #[cfg(feature = "alloc")]
 pub mod matmul;
 #[cfg(feature = "alloc")]
+pub mod movement;
+#[cfg(feature = "alloc")]
 pub mod nn;
+#[cfg(feature = "alloc")]
+pub mod norm;
 mod op;
 mod pick;
 #[cfg(feature = "alloc")]
+pub mod pool;
+#[cfg(feature = "alloc")]
 pub mod random;
 #[cfg(feature = "alloc")]
+pub mod reduce;
+#[cfg(feature = "alloc")]
 mod registry;
+#[cfg(feature = "alloc")]
+pub mod select;
 #[cfg(feature = "alloc")]
 pub mod shape;
 #[cfg(feature = "alloc")]
 pub mod shapes;
 #[cfg(feature = "alloc")]
 pub mod signature;
+#[cfg(feature = "alloc")]
+pub mod slices;
 #[cfg(feature = "alloc")]
 pub mod state;
 #[cfg(test)]
@@ -73,11 +93,20 @@ pub static ALL: &[&[&Op]] = &[
     math::OPS,
     compare::OPS,
     unary::OPS,
+    select::OPS,
+    cast::OPS,
     shapes::OPS,
+    movement::OPS,
+    slices::OPS,
+    join::OPS,
+    generate::OPS,
+    reduce::OPS,
     matmul::OPS,
     nn::OPS,
     conv::OPS,
     depthwise::OPS,
+    pool::OPS,
+    norm::OPS,
     state::OPS,
     training::OPS,
     random::OPS,

@@ -49,7 +49,7 @@ static SQUEEZE: Op = Op::new("Squeeze", "input: T -> output: T", "T: type; squee
     .kernel(&[], squeeze);
 
 /// At most this many numbers are read from an input that tells shapes or axes.
-const NUMBERS_MAX: usize = 32;
+pub(super) const NUMBERS_MAX: usize = 32;
 /// A short list of integers.
 pub(super) type Ints = heapless::Vec<i64, NUMBERS_MAX>;
 
@@ -159,7 +159,7 @@ fn shapes(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
 
 /// Hands input 0 on under another shape.
 fn view(c: &mut Ctx<'_>, shape: Shape) -> Result<(), Status> {
-    let value = match c.take_input(0) {
+    let value = match c.forward(0, 0) {
         Some(mut value) => {
             value.set_shape(shape)?;
             value

@@ -18,6 +18,8 @@ mod tensor;
 
 pub use borrowed::{TensorMut, TensorRef};
 #[cfg(feature = "alloc")]
+pub(crate) use borrowed::{cast, cast_mut};
+#[cfg(feature = "alloc")]
 pub use budget::{Budget, Charge};
 #[cfg(feature = "alloc")]
 pub use buffer::Buffer;
