@@ -91,24 +91,11 @@ impl Session for PartSession {
     }
 }
 
-const IMPORT: &str = "refused at import, where TensorFlow waits for a run that needs the node";
 const RANK: &str = "a rank above 8 is refused";
 const SIZE: &str = "a dimension above 2^32 - 1 is refused";
 
 /// Where this system means to answer otherwise than TensorFlow.
 const OTHERWISE: &[(&str, &Otherwise)] = &[
-    (
-        "control_flow",
-        &[
-            ("malformed/Exit without Enter", 0, IMPORT),
-            ("malformed/NextIteration without a frame", 0, "a value inside a loop is not fetched"),
-            ("malformed/inputs of two frames", 0, IMPORT),
-            ("malformed/a frame's value and an outside one", 0, IMPORT),
-            ("malformed/Exit of one frame twice", 0, IMPORT),
-            ("malformed/parallel_iterations 0", 0, IMPORT),
-            ("malformed/Merge of none", 0, IMPORT),
-        ],
-    ),
     ("sources", &[("Placeholder/undecodable feeds", 8, SIZE), ("Placeholder/undecodable feeds", 9, RANK)]),
 ];
 
