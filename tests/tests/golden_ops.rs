@@ -95,9 +95,8 @@ const RANK: &str = "a rank above 8 is refused";
 const SIZE: &str = "a dimension above 2^32 - 1 is refused";
 
 /// Where this system means to answer otherwise than TensorFlow.
-const OTHERWISE: &[(&str, &Otherwise)] = &[
-    ("sources", &[("Placeholder/undecodable feeds", 8, SIZE), ("Placeholder/undecodable feeds", 9, RANK)]),
-];
+const OTHERWISE: &[(&str, &Otherwise)] =
+    &[("sources", &[("Placeholder/undecodable feeds", 8, SIZE), ("Placeholder/undecodable feeds", 9, RANK)])];
 
 fn family(name: &str) {
     let registry = Arc::new(Registry::new(ALL).unwrap());

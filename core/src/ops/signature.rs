@@ -374,11 +374,8 @@ mod tests {
             let error = s.attr(name).unwrap().check_for_run(&value).unwrap_err();
             assert_eq!(error.code(), Code::InvalidArgument);
         }
-        let bad: [(&str, AttrValue); 3] = [
-            ("N", true.into()),
-            ("T", DType::Int32.into()),
-            ("T", AttrValue::Type(DType::Float, true)),
-        ];
+        let bad: [(&str, AttrValue); 3] =
+            [("N", true.into()), ("T", DType::Int32.into()), ("T", AttrValue::Type(DType::Float, true))];
         for (name, value) in bad {
             let error = s.attr(name).unwrap().check(&value).unwrap_err();
             assert_eq!(error.code(), Code::InvalidArgument);
