@@ -32,6 +32,8 @@
 extern crate alloc;
 
 #[cfg(feature = "alloc")]
+pub mod client;
+#[cfg(feature = "alloc")]
 pub mod device;
 #[cfg(feature = "alloc")]
 pub mod graph;

@@ -143,6 +143,13 @@ pub struct GraphSpec {
     pub versions: Versions,
 }
 
+impl From<Vec<NodeSpec>> for GraphSpec {
+    /// Nodes without functions, of no particular version.
+    fn from(nodes: Vec<NodeSpec>) -> GraphSpec {
+        GraphSpec { nodes, ..GraphSpec::default() }
+    }
+}
+
 /// The fields of ConfigProto that change what a master does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionConfig {
