@@ -21,6 +21,9 @@ const INSTRUCTIONS_PER_LOOK: u32 = 128;
 /// Time after which a step yields to others on its thread.
 const SLICE_NANOS: u64 = 500_000;
 
+/// Looks after which a step yields where there is no clock.
+const LOOKS_PER_SLICE: u32 = 64;
+
 /// Runs until nothing is ready, an error, or the end of the time slice.
 ///
 /// # Errors
@@ -32,7 +35,7 @@ pub(super) fn run(
     state: &mut State,
 ) -> Result<Progress, Status> {
     state.begin();
-    let mut clock = Clock { options, control, start: None, left: INSTRUCTIONS_PER_LOOK };
+    let mut clock = Clock { options, control, start: None, left: INSTRUCTIONS_PER_LOOK, looks: 0 };
     if let Some(reason) = control.reason() {
         return Err(reason);
     }
@@ -69,6 +72,7 @@ struct Clock<'a> {
     control: &'a StepControl,
     start: Option<Time>,
     left: u32,
+    looks: u32,
 }
 
 impl Clock<'_> {
@@ -79,7 +83,10 @@ impl Clock<'_> {
         if let Some(reason) = self.control.reason() {
             return Err(reason);
         }
-        let Some(now) = self.options.host.now() else { return Ok(false) };
+        let Some(now) = self.options.host.now() else {
+            self.looks += 1;
+            return Ok(self.looks > LOOKS_PER_SLICE);
+        };
         if self.options.deadline.is_some_and(|deadline| now >= deadline) {
             return Err(Status::deadline_exceeded("the step did not finish before its deadline"));
         }
