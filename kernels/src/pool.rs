@@ -226,9 +226,8 @@ impl<T: Floating> Kernel<f32> for AvgPoolGrad<'_, T> {
             let (image, y) = (line / rows.input, line % rows.input);
             for (block, out) in out.chunks_mut(WIDTH).enumerate() {
                 let mut sums = [T::EMPTY; WIDTH];
-                // Later taps belong to earlier windows: backwards, the windows come in order.
-                for row in (0..rows.taps).rev().filter_map(|tap| rows.target(y, tap)) {
-                    for column in (0..columns.taps).rev().filter_map(|tap| columns.target(x, tap)) {
+                for row in rows.viewers(y) {
+                    for column in columns.viewers(x) {
                         let count = rows.span(row).len() * columns.span(column).len();
                         let at = ((image * rows.output + row) * columns.output + column) * channels + block * WIDTH;
                         for (sum, g) in sums.iter_mut().zip(&output_gradient[at..at + out.len()]) {
@@ -349,6 +348,16 @@ mod tests {
         assert_eq!(max_pool(&Inline, &pool, &[1u8; 4], &mut out[..3]).unwrap_err().argument, "output");
         let dilated = Pool2d { rows: Axis { dilation: 2, ..square }, ..pool };
         assert_eq!(max_pool(&Inline, &dilated, &[1u8; 4], &mut out).unwrap_err().argument, "rows");
+        // Windows far larger than the image cost no more than it.
+        let huge = Axis::same(2, 1 << 29, 1, 1).unwrap();
+        let all = Pool2d { rows: huge, columns: huge, ..pool };
+        let mut mean = [0.0f32; 4];
+        avg_pool(&Inline, &all, &[1.0, 2.0, 3.0, 4.0], &mut mean).unwrap();
+        assert_eq!(mean, [2.5; 4]);
+        avg_pool_grad(&Inline, &all, &[1.0, 2.0, 3.0, 4.0], &mut mean).unwrap();
+        assert_eq!(mean, [2.5; 4]);
+        max_pool_grad(&Inline, &all, &[1u8, 2, 3, 4], &[1; 4], &mut out).unwrap();
+        assert_eq!(out, [0, 0, 0, 4]);
         let wide = Axis::valid(4096, 4096, 1, 1).unwrap();
         let pool = Pool2d { batch: 1, rows: Axis::valid(1, 1, 1, 1).unwrap(), columns: wide, channels: 1 };
         let mut out = [f16::ZERO];

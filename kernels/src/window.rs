@@ -79,6 +79,15 @@ impl Axis {
         start.saturating_sub(self.pad_before).min(end)..end
     }
 
+    /// The output positions whose windows, without dilation, are over an input position.
+    #[inline(always)]
+    pub fn viewers(&self, input: usize) -> core::ops::Range<usize> {
+        let place = input + self.pad_before;
+        let end = (place / self.stride + 1).min(self.output);
+        let start = (place + 1).saturating_sub(self.taps).div_ceil(self.stride);
+        start.min(end)..if self.taps == 0 { start.min(end) } else { end }
+    }
+
     /// Output positions and input positions are the same and there is one tap.
     pub(crate) fn is_pointwise(&self) -> bool {
         self.taps == 1 && self.stride == 1 && self.pad_before == 0 && self.output == self.input
@@ -141,8 +150,9 @@ mod tests {
                 if dilation == 1 {
                     assert_eq!(sources, a.span(o).collect::<alloc::vec::Vec<_>>());
                 }
-                for t in 0..taps {
-                    for i in 0..input {
+                for i in 0..input {
+                    assert!(dilation > 1 || a.viewers(i).contains(&o) == a.span(o).contains(&i));
+                    for t in 0..taps {
                         assert_eq!(a.source(o, t) == Some(i), a.target(i, t) == Some(o));
                     }
                 }

@@ -8,6 +8,9 @@ use crate::{Mismatch, ensure, product};
 /// Elements of scratch that [`conv2d_backprop_input`] uses on these threads; one thread's share suffices.
 pub fn conv2d_backprop_input_scratch_len<T: Float>(par: &dyn Parallel, conv: &Conv2d) -> Result<usize, Mismatch> {
     let sizes = conv.sizes()?;
+    if sizes.filter == 0 {
+        return Ok(0);
+    }
     let filter = transposed_len::<T>(&sizes)?;
     let share = product(&[input_block(conv, &sizes), sizes.patch], "scratch")?;
     let patches = product(&[share, input_tasks(par, conv, &sizes)], "scratch")?;
@@ -39,6 +42,11 @@ pub fn conv2d_backprop_input<T: Float>(
     scratch: &mut [T],
 ) -> Result<(), Mismatch> {
     let sizes = conv.check(input_gradient.len(), Some(filter.len()), output_gradient.len())?;
+    if sizes.filter == 0 {
+        // Without channels a filter may have any number of taps: there is no room for patches, and no need.
+        input_gradient.fill(T::ZERO);
+        return Ok(());
+    }
     let packed_len = transposed_len::<T>(&sizes)?;
     let (packed, scratch) = scratch.split_at_mut_checked(packed_len).ok_or(Mismatch { argument: "scratch" })?;
     let group_len = packed_len / sizes.groups;
@@ -142,7 +150,11 @@ impl FilterPlan {
 
 /// Elements of scratch that [`conv2d_backprop_filter`] needs on these threads.
 pub fn conv2d_backprop_filter_scratch_len<T: Float>(par: &dyn Parallel, conv: &Conv2d) -> Result<usize, Mismatch> {
-    let plan = FilterPlan::new::<T>(par, conv, &conv.sizes()?)?;
+    let sizes = conv.sizes()?;
+    if sizes.filter == 0 {
+        return Ok(0);
+    }
+    let plan = FilterPlan::new::<T>(par, conv, &sizes)?;
     product(&[plan.share()?, plan.tasks], "scratch")
 }
 
@@ -159,12 +171,12 @@ pub fn conv2d_backprop_filter<T: Float>(
     scratch: &mut [T],
 ) -> Result<(), Mismatch> {
     let sizes = conv.check(input.len(), Some(filter_gradient.len()), output_gradient.len())?;
-    let plan = FilterPlan::new::<T>(par, conv, &sizes)?;
-    let share = plan.share()?;
-    ensure(scratch.len() >= product(&[share, plan.tasks], "scratch")?, "scratch")?;
     if filter_gradient.is_empty() {
         return Ok(());
     }
+    let plan = FilterPlan::new::<T>(par, conv, &sizes)?;
+    let share = plan.share()?;
+    ensure(scratch.len() >= product(&[share, plan.tasks], "scratch")?, "scratch")?;
     if sizes.pixels == 0 {
         filter_gradient.fill(T::ZERO);
         return Ok(());

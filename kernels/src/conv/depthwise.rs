@@ -173,6 +173,11 @@ pub fn depthwise_conv2d_backprop_input_plain<T: Arithmetic>(
     input_gradient: &mut [T],
 ) -> Result<(), Mismatch> {
     conv.check(input_gradient.len(), filter.len(), output_gradient.len())?;
+    if filter.is_empty() {
+        // It may still have any number of taps to go through.
+        input_gradient.fill(T::narrow(T::EMPTY));
+        return Ok(());
+    }
     let cost = conv.out_channels().saturating_mul(conv.taps());
     chunks_mut(par, input_gradient, conv.channels, cost, &|first, out| {
         for (i, out) in out.chunks_mut(conv.channels).enumerate() {

@@ -17,6 +17,11 @@ pub fn conv2d_plain<T: Arithmetic>(
     output: &mut [T],
 ) -> Result<(), Mismatch> {
     let sizes = conv.check(input.len(), Some(filter.len()), output.len())?;
+    if filter.is_empty() {
+        // It may still have any number of taps to go through.
+        output.fill(T::narrow(T::EMPTY));
+        return Ok(());
+    }
     let (rows, columns, channels) = (&conv.rows, &conv.columns, conv.filter_in_channels);
     let cost = conv.out_channels.saturating_mul(sizes.patch);
     chunks_mut(par, output, conv.out_channels, cost, &|first, out| {
@@ -59,6 +64,10 @@ pub fn conv2d_backprop_input_plain<T: Arithmetic>(
     input_gradient: &mut [T],
 ) -> Result<(), Mismatch> {
     let sizes = conv.check(input_gradient.len(), Some(filter.len()), output_gradient.len())?;
+    if filter.is_empty() {
+        input_gradient.fill(T::narrow(T::EMPTY));
+        return Ok(());
+    }
     let (rows, columns, channels) = (&conv.rows, &conv.columns, conv.filter_in_channels);
     let cost = conv.out_channels.saturating_mul(sizes.patch);
     chunks_mut(par, input_gradient, conv.in_channels, cost, &|first, out| {

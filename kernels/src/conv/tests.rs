@@ -205,3 +205,31 @@ fn wrong_geometry_is_refused() {
     let got = conv2d(&Inline, &g, &[0.0; 36], Filter::Plain(&[0.0; 8]), &mut out, Epilogue::default(), &mut []);
     assert_eq!(got.unwrap_err().argument, "scratch");
 }
+
+/// A filter without numbers may claim any number of taps: the answer is zeros, at once.
+#[test]
+fn empty_filters_are_not_gone_through() {
+    let line = Axis::same(2, 1 << 29, 1, 1).unwrap();
+    let g = Conv2d { batch: 1, rows: line, columns: line, in_channels: 0, filter_in_channels: 0, out_channels: 2 };
+    let mut out = [9.0f32; 8];
+    conv2d_plain(&Inline, &g, &[], &[], &mut out).unwrap();
+    assert_eq!(out, [0.0; 8]);
+    assert_eq!(conv2d_scratch_len::<f32>(&Inline, &g, false), Ok(0));
+    let epilogue = Epilogue { bias: Some(&[1.0, 2.0]), activation: Activation::None };
+    conv2d(&Inline, &g, &[], Filter::Plain(&[]), &mut out, epilogue, &mut []).unwrap();
+    assert_eq!(out, [1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0]);
+    conv2d_backprop_filter(&Inline, &g, &[], &out, &mut [], &mut []).unwrap();
+
+    let g = Conv2d { in_channels: 2, filter_in_channels: 2, out_channels: 0, ..g };
+    conv2d_backprop_input_plain(&Inline, &g, &[], &[], &mut out).unwrap();
+    assert_eq!(out, [0.0; 8]);
+    out.fill(9.0);
+    assert_eq!(conv2d_backprop_input_scratch_len::<f32>(&Inline, &g), Ok(0));
+    conv2d_backprop_input(&Inline, &g, &[], &[], &mut out, &mut []).unwrap();
+    assert_eq!(out, [0.0; 8]);
+
+    let d = Depthwise2d { batch: 1, rows: line, columns: line, channels: 2, multiplier: 0 };
+    out.fill(9.0);
+    depthwise_conv2d_backprop_input(&Inline, &d, &[], &[], &mut out).unwrap();
+    assert_eq!(out, [0.0; 8]);
+}

@@ -3,11 +3,13 @@
 //! [`matmul`] is for f32 and f64 and picks its way by shape: few rows stream through B once, more rows go through
 //! register tiles over B as it lies, many rows over B packed into panels first (that is what the scratch is for). B that
 //! stays the same, such as weights, is packed once by [`pack_b`] and used by [`matmul_packed`]; the packed layout is the
-//! same at every level of machine. [`matmul_plain`] is for all other number types. [`reference`] is the oracle of all.
+//! same at every level of machine. [`matmul_plain`] is for all other number types. The plain loop in
+//! `reference` is the oracle of all.
 
 mod generic;
 mod pack;
-pub mod reference;
+#[cfg(test)]
+mod reference;
 mod small;
 mod tile;
 

@@ -3,7 +3,7 @@
 use super::{Activation, Epilogue, MatMul};
 
 /// [`matmul`](super::matmul) in f64, element by element; the sizes are the caller's to get right.
-pub fn matmul(g: &MatMul, a: &[f64], b: &[f64], c: &mut [f64], epilogue: Epilogue<'_, f64>) {
+pub(crate) fn matmul(g: &MatMul, a: &[f64], b: &[f64], c: &mut [f64], epilogue: Epilogue<'_, f64>) {
     for i in 0..g.m {
         for j in 0..g.n {
             let mut sum = 0.0;
