@@ -2,21 +2,59 @@
 //!
 //! Halves are computed in `f32` and rounded when stored. All slices of a call have one length.
 
+use num_complex::Complex;
+
 use crate::element::{Element, Elementary, Float, Number, Real};
 use crate::error::{self, Result};
 
 type N<T> = <T as Float>::Native;
+
+/// A real or complex float, with the type that a step on it is computed in.
+pub trait Inexact: Elementary {
+    /// `f32` for halves, else the type itself.
+    type Computed: Elementary;
+    /// To the computing type, exactly.
+    fn computed(self) -> Self::Computed;
+    /// From the computing type, rounded.
+    fn rounded(value: Self::Computed) -> Self;
+}
+
+impl<T: Float> Inexact for T {
+    type Computed = T::Native;
+    #[inline(always)]
+    fn computed(self) -> T::Native {
+        self.to_native()
+    }
+    #[inline(always)]
+    fn rounded(value: T::Native) -> T {
+        T::from_native(value)
+    }
+}
+
+macro_rules! complex {
+    ($($t:ty)*) => {$(
+        impl Inexact for Complex<$t> {
+            type Computed = Self;
+            #[inline(always)]
+            fn computed(self) -> Self { self }
+            #[inline(always)]
+            fn rounded(value: Self) -> Self { value }
+        }
+    )*};
+}
+
+complex!(f32 f64);
 
 fn same_lengths<const K: usize>(lengths: [usize; K]) -> Result<()> {
     lengths.iter().try_for_each(|&l| error::same(l, lengths[0]))
 }
 
 /// `var −= lr · grad`.
-pub fn gradient_descent<T: Float>(var: &mut [T], lr: T, grad: &[T]) -> Result<()> {
+pub fn gradient_descent<T: Inexact>(var: &mut [T], lr: T, grad: &[T]) -> Result<()> {
     same_lengths([var.len(), grad.len()])?;
-    let lr = lr.to_native();
+    let lr = lr.computed();
     for (v, g) in var.iter_mut().zip(grad) {
-        *v = T::from_native(v.to_native().minus(g.to_native().times(lr)));
+        *v = T::rounded(v.computed().minus(g.computed().times(lr)));
     }
     Ok(())
 }
@@ -44,7 +82,7 @@ fn proximal<T: Float>(prox: N<T>, lr: N<T>, l1: N<T>, l2: N<T>) -> N<T> {
 
 /// `accum = accum · momentum + grad`, then `var −= lr · accum`, or with Nesterov's look-ahead
 /// `var −= lr · grad + lr · momentum · accum`.
-pub fn momentum<T: Float>(
+pub fn momentum<T: Inexact>(
     var: &mut [T],
     accum: &mut [T],
     lr: T,
@@ -53,20 +91,20 @@ pub fn momentum<T: Float>(
     nesterov: bool,
 ) -> Result<()> {
     same_lengths([var.len(), accum.len(), grad.len()])?;
-    let (lr, momentum) = (lr.to_native(), momentum.to_native());
+    let (lr, momentum) = (lr.computed(), momentum.computed());
     for ((v, a), g) in var.iter_mut().zip(accum).zip(grad) {
-        let g = g.to_native();
-        let acc = a.to_native().times(momentum).plus(g);
-        *a = T::from_native(acc);
+        let g = g.computed();
+        let acc = a.computed().times(momentum).plus(g);
+        *a = T::rounded(acc);
         let step = if nesterov { g.times(lr).plus(acc.times(momentum).times(lr)) } else { acc.times(lr) };
-        *v = T::from_native(v.to_native().minus(step));
+        *v = T::rounded(v.computed().minus(step));
     }
     Ok(())
 }
 
 /// Momentum in Keras' form: `accum = accum · momentum − lr · grad`, then `var += accum`, or with Nesterov's look-ahead
 /// `var += accum · momentum − lr · grad`.
-pub fn keras_momentum<T: Float>(
+pub fn keras_momentum<T: Inexact>(
     var: &mut [T],
     accum: &mut [T],
     lr: T,
@@ -75,13 +113,13 @@ pub fn keras_momentum<T: Float>(
     nesterov: bool,
 ) -> Result<()> {
     same_lengths([var.len(), accum.len(), grad.len()])?;
-    let (lr, momentum) = (lr.to_native(), momentum.to_native());
+    let (lr, momentum) = (lr.computed(), momentum.computed());
     for ((v, a), g) in var.iter_mut().zip(accum).zip(grad) {
-        let down = g.to_native().times(lr);
-        let acc = a.to_native().times(momentum).minus(down);
-        *a = T::from_native(acc);
+        let down = g.computed().times(lr);
+        let acc = a.computed().times(momentum).minus(down);
+        *a = T::rounded(acc);
         let step = if nesterov { acc.times(momentum).minus(down) } else { acc };
-        *v = T::from_native(v.to_native().plus(step));
+        *v = T::rounded(v.computed().plus(step));
     }
     Ok(())
 }
@@ -105,24 +143,24 @@ pub struct Adam<T> {
     pub nesterov: bool,
 }
 
-impl<T: Float> Adam<T> {
+impl<T: Inexact> Adam<T> {
     /// One step of `var` with its moments `m` and `v`.
     pub fn apply(&self, var: &mut [T], m: &mut [T], v: &mut [T], grad: &[T]) -> Result<()> {
         same_lengths([var.len(), m.len(), v.len(), grad.len()])?;
-        let one = N::<T>::ONE;
-        let (beta1, beta2, epsilon) = (self.beta1.to_native(), self.beta2.to_native(), self.epsilon.to_native());
-        let unbias = one.minus(self.beta2_power.to_native()).sqrt();
-        let alpha = self.lr.to_native().times(unbias).over(one.minus(self.beta1_power.to_native()));
+        let one = T::Computed::ONE;
+        let (beta1, beta2, epsilon) = (self.beta1.computed(), self.beta2.computed(), self.epsilon.computed());
+        let unbias = one.minus(self.beta2_power.computed()).sqrt();
+        let alpha = self.lr.computed().times(unbias).over(one.minus(self.beta1_power.computed()));
         let (rest1, rest2) = (one.minus(beta1), one.minus(beta2));
         for (((x, m), v), g) in var.iter_mut().zip(m).zip(v).zip(grad) {
-            let g = g.to_native();
-            let m1 = m.to_native();
+            let g = g.computed();
+            let m1 = m.computed();
             let m1 = m1.plus(g.minus(m1).times(rest1));
-            let v1 = v.to_native();
+            let v1 = v.computed();
             let v1 = v1.plus(g.times(g).minus(v1).times(rest2));
-            (*m, *v) = (T::from_native(m1), T::from_native(v1));
+            (*m, *v) = (T::rounded(m1), T::rounded(v1));
             let direction = if self.nesterov { g.times(rest1).plus(beta1.times(m1)) } else { m1 };
-            *x = T::from_native(x.to_native().minus(direction.times(alpha).over(v1.sqrt().plus(epsilon))));
+            *x = T::rounded(x.computed().minus(direction.times(alpha).over(v1.sqrt().plus(epsilon))));
         }
         Ok(())
     }

@@ -93,10 +93,19 @@ impl Session for PartSession {
 
 const RANK: &str = "a rank above 8 is refused";
 const SIZE: &str = "a dimension above 2^32 - 1 is refused";
+const DTYPE: &str = "a variable has the dtype of its handle from the start, not that of its first value";
 
 /// Where this system means to answer otherwise than TensorFlow.
-const OTHERWISE: &[(&str, &Otherwise)] =
-    &[("sources", &[("Placeholder/undecodable feeds", 8, SIZE), ("Placeholder/undecodable feeds", 9, RANK)])];
+const OTHERWISE: &[(&str, &Otherwise)] = &[
+    ("sources", &[("Placeholder/undecodable feeds", &[8], SIZE), ("Placeholder/undecodable feeds", &[9], RANK)]),
+    (
+        "state",
+        &[
+            ("AssignVariableOp/validate_shape and dtypes", &[0, 2, 4, 5, 6, 7], DTYPE),
+            ("VarHandleOp/shared names", &[6, 15], DTYPE),
+        ],
+    ),
+];
 
 fn family(name: &str) {
     let registry = Arc::new(Registry::new(ALL).unwrap());

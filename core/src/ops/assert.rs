@@ -19,7 +19,11 @@ static ASSERT: Op = Op::new("Assert", "condition: bool, data: T ->", "T: list(ty
 fn assert(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
     let limit = usize::try_from(node.attrs().int("summarize")?).unwrap_or(usize::MAX);
     kernel(move |c: &mut Ctx<'_>| {
-        if c.input(0).to_scalar::<bool>()? {
+        let condition = c.input(0);
+        if condition.shape().rank() != 0 {
+            return Err(Status::invalid_argument(format_args!("In[0] should be a scalar: {}", condition.shape())));
+        }
+        if condition.to_scalar::<bool>()? {
             return Ok(());
         }
         let mut text = String::from("assertion failed:");

@@ -106,6 +106,9 @@ fn geometry(window: &Window, x: &Shape, f: &Shape) -> Result<Conv2d, Status> {
             "input depth must be evenly divisible by filter depth: {in_channels} vs {filter_in_channels}"
         )));
     }
+    if row_taps == 0 || column_taps == 0 || out_channels == 0 {
+        return Err(Status::invalid_argument(format_args!("filter must not have zero elements: {f}")));
+    }
     let groups = (in_channels / filter_in_channels).max(1);
     if !out_channels.is_multiple_of(groups) {
         return Err(Status::invalid_argument(format_args!(

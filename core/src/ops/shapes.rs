@@ -170,8 +170,9 @@ fn view(c: &mut Ctx<'_>, shape: Shape) -> Result<(), Status> {
     Ok(())
 }
 
-/// The shape that `wanted`, in which one −1 stands for what remains, gives to `count` elements.
-fn resolve(wanted: &[i64], count: usize) -> Result<Shape, Status> {
+/// The shape that `wanted`, in which one −1 stands for what remains, gives to the elements of `old`.
+fn resolve(wanted: &[i64], old: &Shape) -> Result<Shape, Status> {
+    let count = old.num_elements();
     let invalid = |text: core::fmt::Arguments<'_>| Status::invalid_argument(text);
     let mut product = 1i64;
     let mut unknown = None;
@@ -188,19 +189,18 @@ fn resolve(wanted: &[i64], count: usize) -> Result<Shape, Status> {
     dims.copy_from_slice(wanted);
     let count = count as i64;
     if let Some(i) = unknown {
-        if product == 0 {
-            return Err(invalid(format_args!(
-                "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are \
-                 non-zero"
-            )));
-        }
-        if count % product != 0 {
+        if product == 0 && count == 0 {
+            // Any size would do; TensorFlow divides as if the zeros on both sides were ones.
+            let elements: i64 = old.dims().iter().map(|&d| i64::from(d.max(1))).product();
+            dims[i] = elements / wanted.iter().map(|d| d.max(&1)).product::<i64>();
+        } else if product == 0 || count % product != 0 {
             return Err(invalid(format_args!(
                 "Input to reshape is a tensor with {count} values, but the requested shape requires a multiple of {product}"
             )));
+        } else {
+            dims[i] = count / product;
+            product = count;
         }
-        dims[i] = count / product;
-        product = count;
     }
     if product != count {
         return Err(invalid(format_args!(
@@ -216,7 +216,7 @@ fn reshape(_: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
         if sizes.shape().rank() > 1 {
             return Err(Status::invalid_argument(format_args!("sizes input must be 1-D, not {}", sizes.shape())));
         }
-        let shape = resolve(&ints(sizes)?, c.input(0).num_elements())?;
+        let shape = resolve(&ints(sizes)?, c.input(0).shape())?;
         view(c, shape)
     })
 }

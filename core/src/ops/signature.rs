@@ -66,7 +66,7 @@ pub struct AttrDef {
 }
 
 impl AttrDef {
-    /// Checks a value against kind and allowed dtypes.
+    /// Checks a value against kind and allowed types.
     ///
     /// # Errors
     /// INVALID_ARGUMENT saying what is allowed.
@@ -90,16 +90,16 @@ impl AttrDef {
         }
     }
 
-    /// Checks what TensorFlow checks only when a run needs the node, not at import: the minimum of a number or of a
-    /// list's length, and which strings are allowed.
+    /// Checks a number, or the length of a list, against the minimum, and a string against the allowed ones. TensorFlow
+    /// does so when a run needs the node, not at import.
     ///
     /// # Errors
-    /// INVALID_ARGUMENT saying what is allowed.
-    pub fn check_for_run(&self, value: &AttrValue) -> Result<(), Status> {
+    /// INVALID_ARGUMENT naming what is allowed.
+    pub fn check_when_needed(&self, value: &AttrValue) -> Result<(), Status> {
         let (have, what) = match value {
+            AttrValue::Str(text) => return self.check_string(text),
             AttrValue::Int(n) => (*n, "Value"),
             AttrValue::List(values) => (i64::try_from(values.len()).unwrap_or(i64::MAX), "Length"),
-            AttrValue::Str(text) => return self.check_string(text),
             _ => return Ok(()),
         };
         match self.minimum {
@@ -111,6 +111,23 @@ impl AttrDef {
         }
     }
 
+    fn check_one(&self, value: &AttrValue) -> Result<(), Status> {
+        match value {
+            AttrValue::Type(dtype, is_ref) => {
+                if *is_ref || !(self.types.is_empty() || self.types.contains(dtype)) {
+                    return Err(Status::invalid_argument(format_args!(
+                        "value {}{dtype} of attr '{}' is not in the list of allowed types: {}",
+                        if *is_ref { "reference to " } else { "" },
+                        self.name,
+                        Joined(self.types.iter().map(|t| t.name()))
+                    )));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     fn check_string(&self, text: &[u8]) -> Result<(), Status> {
         if self.strings.is_empty() || self.strings.iter().any(|s| s.as_bytes() == text) {
             return Ok(());
@@ -120,19 +137,6 @@ impl AttrDef {
             self.name,
             text.escape_ascii(),
             Joined(self.strings.iter().map(String::as_str))
-        )))
-    }
-
-    fn check_one(&self, value: &AttrValue) -> Result<(), Status> {
-        let AttrValue::Type(dtype, is_ref) = value else { return Ok(()) };
-        if !is_ref && (self.types.is_empty() || self.types.contains(dtype)) {
-            return Ok(());
-        }
-        Err(Status::invalid_argument(format_args!(
-            "value {}{dtype} of attr '{}' is not in the list of allowed types: {}",
-            if *is_ref { "reference to " } else { "" },
-            self.name,
-            Joined(self.types.iter().map(|t| t.name()))
         )))
     }
 }
@@ -371,7 +375,7 @@ mod tests {
     fn checks() {
         let s = Signature::parse("->", "N: int >= 2; T: {float}; p: {'A'}; l: list(int) >= 1").unwrap();
         for (name, value) in [("N", AttrValue::Int(1)), ("l", AttrValue::List(vec![])), ("p", "B".into())] {
-            let error = s.attr(name).unwrap().check_for_run(&value).unwrap_err();
+            let error = s.attr(name).unwrap().check_when_needed(&value).unwrap_err();
             assert_eq!(error.code(), Code::InvalidArgument);
         }
         let bad: [(&str, AttrValue); 3] =

@@ -45,43 +45,43 @@ macro_rules! attrs {
 }
 
 macro_rules! ops {
-    ($($id:ident, $resource:ident = $name:literal, $by_ref:literal, $by_resource:literal, $attrs:expr, $make:ident;)*) => {$(
+    ($($id:ident, $resource:ident = $name:literal, $by_ref:literal, $by_resource:literal, $attrs:expr, $set:ident $make:ident;)*) => {$(
         static $id: Op = Op::new($name, $by_ref, $attrs)
             .shape(shape::unchanged)
-            .kernel(&[("T", FLOATS)], |node| dispatch!(node, "T", FLOATS T => $make::<T>(node)));
+            .kernel(&[("T", $set)], |node| dispatch!(node, "T", $set T => $make::<T>(node)));
         static $resource: Op = Op::new(concat!("Resource", $name), $by_resource, $attrs)
             .stateful()
             .shape(shape::unknown)
-            .kernel(&[("T", FLOATS)], |node| dispatch!(node, "T", FLOATS T => $make::<T>(node)));
+            .kernel(&[("T", $set)], |node| dispatch!(node, "T", $set T => $make::<T>(node)));
     )*};
 }
 
 ops! {
     APPLY_GRADIENT_DESCENT, RESOURCE_APPLY_GRADIENT_DESCENT = "ApplyGradientDescent",
         "var: Ref(T), alpha: T, delta: T -> out: Ref(T)", "var: resource, alpha: T, delta: T ->",
-        attrs!(""), gradient_descent;
+        attrs!(""), INEXACT gradient_descent;
     APPLY_MOMENTUM, RESOURCE_APPLY_MOMENTUM = "ApplyMomentum",
         "var: Ref(T), accum: Ref(T), lr: T, grad: T, momentum: T -> out: Ref(T)",
         "var: resource, accum: resource, lr: T, grad: T, momentum: T ->",
-        attrs!("; use_nesterov: bool = false"), momentum;
+        attrs!("; use_nesterov: bool = false"), INEXACT momentum;
     APPLY_ADAM, RESOURCE_APPLY_ADAM = "ApplyAdam",
         "var: Ref(T), m: Ref(T), v: Ref(T), beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, epsilon: T, \
             grad: T -> out: Ref(T)",
         "var: resource, m: resource, v: resource, beta1_power: T, beta2_power: T, lr: T, beta1: T, beta2: T, \
             epsilon: T, grad: T ->",
-        attrs!("; use_nesterov: bool = false"), adam;
+        attrs!("; use_nesterov: bool = false"), INEXACT adam;
     APPLY_RMS_PROP, RESOURCE_APPLY_RMS_PROP = "ApplyRMSProp",
         "var: Ref(T), ms: Ref(T), mom: Ref(T), lr: T, rho: T, momentum: T, epsilon: T, grad: T -> out: Ref(T)",
         "var: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, epsilon: T, grad: T ->",
-        attrs!(""), rms_prop;
+        attrs!(""), FLOATS rms_prop;
     APPLY_ADAGRAD, RESOURCE_APPLY_ADAGRAD = "ApplyAdagrad",
         "var: Ref(T), accum: Ref(T), lr: T, grad: T -> out: Ref(T)",
         "var: resource, accum: resource, lr: T, grad: T ->",
-        attrs!("; update_slots: bool = true"), adagrad;
+        attrs!("; update_slots: bool = true"), FLOATS adagrad;
     APPLY_ADAGRAD_V2, RESOURCE_APPLY_ADAGRAD_V2 = "ApplyAdagradV2",
         "var: Ref(T), accum: Ref(T), lr: T, epsilon: T, grad: T -> out: Ref(T)",
         "var: resource, accum: resource, lr: T, epsilon: T, grad: T ->",
-        attrs!("; update_slots: bool = true"), adagrad_v2;
+        attrs!("; update_slots: bool = true"), FLOATS adagrad_v2;
 }
 
 static RESOURCE_APPLY_KERAS_MOMENTUM: Op = Op::new(
@@ -91,7 +91,7 @@ static RESOURCE_APPLY_KERAS_MOMENTUM: Op = Op::new(
 )
 .stateful()
 .shape(shape::unknown)
-.kernel(&[("T", FLOATS)], |node| dispatch!(node, "T", FLOATS T => keras_momentum::<T>(node)));
+.kernel(&[("T", INEXACT)], |node| dispatch!(node, "T", INEXACT T => keras_momentum::<T>(node)));
 
 /// Where an op has what: its first `N` inputs are variables.
 #[derive(Clone, Copy)]
@@ -110,7 +110,7 @@ impl<const N: usize, T, F: Fn([&mut [T]; N], &[T], &[T]) -> KernelResult<()> + S
 /// More scalars than any optimiser has.
 const SCALARS_MAX: usize = 8;
 
-fn apply<const N: usize, T: Value + Float>(
+fn apply<const N: usize, T: Value>(
     node: &NodeContext<'_>,
     layout: Layout<N>,
     step: impl Step<N, T>,
@@ -126,7 +126,7 @@ fn apply<const N: usize, T: Value + Float>(
     })
 }
 
-fn update<const N: usize, T: Value + Float>(
+fn update<const N: usize, T: Value>(
     c: &Ctx<'_>,
     variables: &Variables,
     layout: &Layout<N>,
@@ -183,24 +183,24 @@ fn not_initialized(c: &Ctx<'_>, i: usize, is_ref: bool) -> Status {
     }
 }
 
-fn gradient_descent<T: Value + Float>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
+fn gradient_descent<T: Value + k::Inexact>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
     let layout = Layout { variables: ["var"], scalars: &[(1, "alpha")], grad: 2 };
     apply(node, layout, |[var], s: &[T], grad| k::gradient_descent(var, s[0], grad))
 }
 
 const MOMENTUM: Layout<2> = Layout { variables: ["var", "accum"], scalars: &[(2, "lr"), (4, "momentum")], grad: 3 };
 
-fn momentum<T: Value + Float>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
+fn momentum<T: Value + k::Inexact>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
     let nesterov = node.attrs().bool("use_nesterov")?;
     apply(node, MOMENTUM, move |[var, accum], s: &[T], grad| k::momentum(var, accum, s[0], grad, s[1], nesterov))
 }
 
-fn keras_momentum<T: Value + Float>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
+fn keras_momentum<T: Value + k::Inexact>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
     let nesterov = node.attrs().bool("use_nesterov")?;
     apply(node, MOMENTUM, move |[var, accum], s: &[T], grad| k::keras_momentum(var, accum, s[0], grad, s[1], nesterov))
 }
 
-fn adam<T: Value + Float>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
+fn adam<T: Value + k::Inexact>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
     let layout = Layout {
         variables: ["var", "m", "v"],
         scalars: &[(3, "beta1_power"), (4, "beta2_power"), (5, "lr"), (6, "beta1"), (7, "beta2"), (8, "epsilon")],

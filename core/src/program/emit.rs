@@ -398,7 +398,11 @@ impl<'a> Emitter<'a> {
             };
             match read {
                 Some(value) => ctx.set(0, value),
-                None if allows => ctx.set(0, Tensor::default()),
+                // The op asks for itself whether its reference is initialised; a value it needs all the same, and
+                // TensorFlow answers INTERNAL for the only case there is, the right-hand side of Assign.
+                None if allows => {
+                    return Err(Status::internal(format_args!("the value of variable {source} is not initialized")));
+                }
                 None => {
                     return Err(Status::failed_precondition(format_args!(
                         "Attempting to use uninitialized value {source}"

@@ -162,7 +162,7 @@ impl<'a> Pruner<'a> {
             }
             for def in &node.op.signature.attrs {
                 if let Some(value) = node.attrs.get(&def.name) {
-                    def.check_for_run(value).map_err(|e| e.at_node(&node.name))?;
+                    def.check_when_needed(value).map_err(|e| e.at_node(&node.name))?;
                 }
             }
             let mut inputs = Vec::with_capacity(node.inputs.len());
