@@ -206,10 +206,10 @@ mod tests {
             let x = [0.0f32, 1.0, 2.0];
             let mut out = [f16::ZERO; 3];
             softmax(&par, 3, &x.map(f16::from_f32), &mut out).unwrap();
-            assert_eq!(out, [0.09003057f32, 0.24472848, 0.66524094].map(f16::from_f32));
+            assert_eq!(out, [0.090_030_57f32, 0.244_728_48, 0.665_240_9].map(f16::from_f32));
             let mut out = [bf16::ZERO; 3];
             log_softmax(&par, 3, &x.map(bf16::from_f32), &mut out).unwrap();
-            assert_eq!(out, [-2.4076059f32, -1.4076059, -0.40760595].map(bf16::from_f32));
+            assert_eq!(out, [-2.407_606f32, -1.407_606, -0.40760595].map(bf16::from_f32));
         }
     }
 
