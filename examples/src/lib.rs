@@ -1,3 +1,6 @@
-//! Example programs; see the files beside `src`.
+//! What the example programs share. The programs are in `examples/`.
 
 #![forbid(unsafe_code)]
+
+pub mod curve;
+pub mod digits;
