@@ -17,6 +17,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("core/src/", "the counted buffer under tensors"),
     ("transports/host/src/pool.rs", "a borrowed task is lent to worker threads for the length of one call"),
     ("tests/edge/board/src/heap.rs", "the board's allocator"),
+    ("tests/tests/steady_state.rs", "an allocator that counts"),
     ("tests/tests/wire_scan.rs", "an allocator that counts"),
 ];
 /// Crates without `forbid(unsafe_code)`: those that own a place named in `UNSAFE`.

@@ -98,6 +98,9 @@ pub struct Env<'a> {
     pub step_id: u64,
 }
 
+/// More pieces of working memory than any kernel holds at once, or a run mostly fetches.
+pub(crate) const SCRATCH_KEPT: usize = 4;
+
 /// A kernel's window on its step: inputs, outputs, memory and threads.
 pub struct Ctx<'a> {
     pub(crate) env: &'a Env<'a>,
@@ -177,6 +180,10 @@ impl Ctx<'_> {
         {
             return Ok(core::mem::take(slot));
         }
+        // Memory that left the step as a fetch and was given back.
+        if let Some(at) = self.scratch.iter_mut().position(|spare| spare.recycle(dtype, shape)) {
+            return Ok(self.scratch.swap_remove(at));
+        }
         Tensor::zeros(dtype, shape, self.env.budget)
     }
 
@@ -229,9 +236,7 @@ impl Ctx<'_> {
 
     /// Hands working memory back for the next kernel.
     pub fn give_scratch(&mut self, scratch: Tensor) {
-        /// More pieces than any kernel holds at once.
-        const KEPT: usize = 4;
-        if self.scratch.len() < KEPT {
+        if self.scratch.len() < SCRATCH_KEPT {
             self.scratch.push(scratch);
         }
     }

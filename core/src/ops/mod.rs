@@ -74,9 +74,9 @@ mod variable;
 mod window;
 
 #[cfg(feature = "alloc")]
-pub(crate) use kernel::arg;
-#[cfg(feature = "alloc")]
 pub use kernel::{Ctx, Env, Kernel, MakeKernel, NodeContext, describe, kernel};
+#[cfg(feature = "alloc")]
+pub(crate) use kernel::{SCRATCH_KEPT, arg};
 #[cfg(feature = "alloc")]
 pub use known::KNOWN;
 pub use op::{Op, Role};

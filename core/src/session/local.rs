@@ -10,7 +10,7 @@ use super::Server;
 use super::action::{Then, Wait};
 use super::callables::Callable;
 use super::running::Resident;
-use super::session::{Lookup, SessionState};
+use super::session::{Lookup, STEP_ID_MASK, SessionState};
 use crate::Status;
 use crate::host::Host;
 use crate::service::{CallableOptions, MakeCallableRequest, Request};
@@ -24,6 +24,10 @@ pub struct LocalCallable {
     resident: Arc<Resident>,
     step: Step,
     host: Arc<dyn Host>,
+    /// Step numbers are the callable's own, so that callables that run at once write nothing in common.
+    next_step_id: u64,
+    /// The last run failed, after which the step has another handle for cancelling it.
+    renewed: bool,
 }
 
 impl Server {
@@ -50,16 +54,17 @@ impl Server {
             }
         };
         let host = inner.host.clone();
+        let next_step_id = inner.master.random() as u64;
         let step_options = StepOptions {
             host: host.clone(),
             budget: session.step_budget(),
             deadline: None,
-            step_id: session.next_step_id(),
+            step_id: next_step_id,
             trace: false,
         };
         let step = Step::new(callable.signature.program.clone(), step_options);
         let resident = session.running.settle(step.control())?;
-        Ok(LocalCallable { session, callable, resident, step, host })
+        Ok(LocalCallable { session, callable, resident, step, host, next_step_id, renewed: false })
     }
 }
 
@@ -74,8 +79,7 @@ impl LocalCallable {
         self.callable.signature.fetch_at.len()
     }
 
-    /// Runs on the calling thread and sets `outputs`, whose old tensors are let go first so that their memory serves
-    /// again.
+    /// Runs on the calling thread and sets `outputs`. Their old tensors go first; the run uses their memory.
     ///
     /// # Errors
     /// INVALID_ARGUMENT for too few feeds or outputs, INTERNAL for a feed of another dtype or a fetch that is dead,
@@ -84,12 +88,14 @@ impl LocalCallable {
     pub fn run(&mut self, feeds: &[Tensor], outputs: &mut [Tensor]) -> Result<(), Status> {
         self.prepare(feeds, outputs)?;
         let active = Active::begin(&self.resident, &self.session)?;
+        self.renewed = true;
         let step = &mut self.step;
         let mut outcome = None;
         let sound = self.host.run_contained(&mut || outcome = Some(step.run_to_end()));
         drop(active);
         let outcome = outcome.filter(|_| sound);
         outcome.unwrap_or_else(|| Err(Status::internal("a kernel panicked")))?;
+        self.renewed = false;
         self.take(outputs)
     }
 
@@ -100,9 +106,11 @@ impl LocalCallable {
     pub async fn run_async(&mut self, feeds: &[Tensor], outputs: &mut [Tensor]) -> Result<(), Status> {
         self.prepare(feeds, outputs)?;
         let active = Active::begin(&self.resident, &self.session)?;
+        self.renewed = true;
         let step = &mut self.step;
         poll_fn(|cx| Pin::new(&mut *step).poll(cx)).await?;
         drop(active);
+        self.renewed = false;
         self.take(outputs)
     }
 
@@ -117,12 +125,14 @@ impl LocalCallable {
                 outputs.len()
             )));
         }
-        outputs.iter_mut().for_each(|output| *output = Tensor::default());
         let timeout = u64::try_from(self.callable.options.timeout_in_ms).ok().filter(|&ms| ms > 0);
         let deadline = timeout.and_then(|ms| Some(self.host.now()?.plus_millis(ms)));
-        let control = self.step.control();
-        self.step.reset(deadline, self.session.next_step_id());
-        if !Arc::ptr_eq(&control, &self.step.control()) {
+        self.next_step_id = self.next_step_id.wrapping_add(1) & STEP_ID_MASK;
+        self.step.reset(deadline, self.next_step_id);
+        for output in outputs {
+            self.step.give_back(core::mem::take(output));
+        }
+        if self.renewed {
             self.resident.set_control(self.step.control());
         }
         for (value, at) in feeds.iter().zip(&signature.feed_at) {

@@ -351,7 +351,7 @@ impl Master {
     }
 
     /// An unpredictable number; on a host without entropy only one that does not repeat.
-    fn random(&self) -> u128 {
+    pub(super) fn random(&self) -> u128 {
         let mut bytes = [0; 16];
         match self.host.entropy(&mut bytes) {
             true => u128::from_le_bytes(bytes),

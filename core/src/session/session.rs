@@ -26,6 +26,9 @@ use crate::service::{GraphSpec, SessionConfig};
 use crate::sync::Mutex;
 use crate::tensor::{Budget, Charge};
 
+/// Step numbers have their top 7 bits zero, as TensorFlow's have.
+pub(super) const STEP_ID_MASK: u64 = 0x01ff_ffff_ffff_ffff;
+
 /// A session. Its graph and caches change under short locks; nothing is compiled or run under one.
 pub(super) struct SessionState {
     pub(super) handle: String,
@@ -233,10 +236,10 @@ impl SessionState {
         self.callables.clear();
     }
 
-    /// The number of a new step: unique within the process as far as random numbers are, the top 7 bits zero.
+    /// The number of a new step: unique within the process as far as random numbers are.
     pub(super) fn next_step_id(&self) -> u64 {
         let number = self.step_ids.fetch_add(1, Ordering::Relaxed) as u64;
-        self.step_id_base.wrapping_add(number) & 0x01ff_ffff_ffff_ffff
+        self.step_id_base.wrapping_add(number) & STEP_ID_MASK
     }
 
     /// The memory limit of a new step.

@@ -131,6 +131,14 @@ impl Step {
         }
     }
 
+    /// Gives memory back that left as a fetch, for the next run to use; not kept when others hold it as well.
+    pub fn give_back(&mut self, value: Tensor) {
+        let scratch = &mut self.state.scratch;
+        if value.num_bytes() > 8 && value.is_unique() && scratch.len() < crate::ops::SCRATCH_KEPT {
+            scratch.push(value);
+        }
+    }
+
     /// Waits until the given fetches of a partial run are there, running what can run.
     pub fn poll_fetches(&mut self, cx: &mut Context<'_>, indices: &[usize]) -> Poll<Result<(), Status>> {
         let there = |step: &Step| indices.iter().all(|&i| step.state.fetches.get(i).is_some_and(Option::is_some));
