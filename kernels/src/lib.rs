@@ -68,6 +68,7 @@ pub mod random;
 pub mod reduce;
 pub mod scan;
 pub mod select;
+pub mod small;
 pub mod training;
 pub mod unary;
 

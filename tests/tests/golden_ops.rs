@@ -97,6 +97,7 @@ const DTYPE: &str = "a variable has the dtype of its handle from the start, not 
 
 /// Where this system means to answer otherwise than TensorFlow.
 const OTHERWISE: &[(&str, &Otherwise)] = &[
+    ("nn", &[("MaxPool/float32", &[23], "there is no pooling over channels")]),
     ("sources", &[("Placeholder/undecodable feeds", &[8], SIZE), ("Placeholder/undecodable feeds", &[9], RANK)]),
     (
         "state",

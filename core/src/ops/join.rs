@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::carry::{Carried, carried};
 use super::dispatch::*;
 use super::shape::{self, ShapeContext};
-use super::shapes::{int, ints};
+use super::shapes::{int, ints, scalar_int};
 use super::{Ctx, Kernel, NodeContext, Op, kernel};
 use crate::Status;
 use crate::graph::PartialShape;
@@ -278,7 +278,7 @@ fn split<C: Carried>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> 
     let dtype = node.dtype("T")?;
     kernel(move |c: &mut Ctx<'_>| {
         let shape = c.input(1).shape();
-        let at = split_axis(int(c.input(0))?, shape.rank())?;
+        let at = split_axis(scalar_int(c.input(0), "split_dim")?, shape.rank())?;
         let (size, n) = (shape.dim(at), c.num_outputs());
         if n == 0 || !size.is_multiple_of(n) {
             return Err(invalid(format_args!(

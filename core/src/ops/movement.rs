@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::carry::{Carried, carried};
 use super::dispatch::*;
 use super::shape::{self, ShapeContext};
-use super::shapes::{self, Ints, axis, constant_shape, int, ints, shape_from};
+use super::shapes::{self, Ints, axis, constant_shape, ints, scalar_int, shape_from};
 use super::{Ctx, Kernel, NodeContext, Op, kernel};
 use crate::Status;
 use crate::graph::PartialShape;
@@ -159,7 +159,7 @@ fn gather<C: Carried, I: Value + Integer>(node: &NodeContext<'_>) -> Result<Box<
     let batch_dims = if node.attrs().get("batch_dims").is_some() { node.attrs().int("batch_dims")? } else { 0 };
     kernel(move |c: &mut Ctx<'_>| {
         let (params, indices) = (c.input(0).shape().to_usize(), c.input(1).shape().to_usize());
-        let axis = if c.num_inputs() > 2 { int(c.input(2))? } else { 0 };
+        let axis = if c.num_inputs() > 2 { scalar_int(c.input(2), "axis")? } else { 0 };
         let (axis, batch) = gather_view(params.len(), indices.len(), axis, batch_dims)?;
         for i in 0..batch {
             if params[i] != indices[i] {

@@ -30,7 +30,7 @@ static FUSED_BATCH_NORM: Op = Op::new(
 )
 .heavy()
 .shape(forward_shape)
-.kernel(&[], forward::<f32>);
+.kernel(&[], |node| forward::<f32>(node));
 static V2: Op = Op::new(
     "FusedBatchNormV2",
     "x: T, scale: U, offset: U, mean: U, variance: U -> y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, \
@@ -63,7 +63,7 @@ static GRAD: Op = Op::new(
 )
 .heavy()
 .shape(gradient_shape)
-.kernel(&[], gradient::<f32>);
+.kernel(&[], |node| gradient::<f32>(node));
 static GRAD_V2: Op = Op::new(
     "FusedBatchNormGradV2",
     "y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U -> x_backprop: T, scale_backprop: U, \
@@ -237,6 +237,12 @@ fn forward<T: Value + Floating<Wide = f32>>(node: &NodeContext<'_>) -> Result<Bo
                 (saved_variance, given.variance),
             ] {
                 to.make_mut::<f32>()?.copy_from_slice(from);
+            }
+        }
+        if x_shape.num_elements() == 0 {
+            // As TensorFlow has it: nothing has no mean, not even a given one.
+            for statistic in statistics.iter_mut().flatten().take(2) {
+                statistic.make_mut::<f32>()?.fill(f32::NAN);
             }
         }
         if let Some(turned) = turned {

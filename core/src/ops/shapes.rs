@@ -79,6 +79,14 @@ pub(super) fn int(t: &Tensor) -> Result<i64, Status> {
     }
 }
 
+/// The integer of an input that has to be a scalar.
+pub(super) fn scalar_int(t: &Tensor, name: &str) -> Result<i64, Status> {
+    match t.shape().rank() {
+        0 => int(t),
+        rank => Err(Status::invalid_argument(format_args!("{name} must be a scalar but has rank {rank}"))),
+    }
+}
+
 /// The shape that a vector tells.
 ///
 /// # Errors

@@ -278,6 +278,7 @@ mod tests {
     use super::*;
     use crate::Code;
     use alloc::string::ToString;
+    use alloc::vec;
     use core::hash::BuildHasher;
 
     fn names(list: &[&str]) -> Vec<String> {
@@ -330,7 +331,7 @@ mod tests {
         let with_values = SentRef { feeds: &tensors, fetches: &fetches, targets: &targets, partial: false };
         assert!(with_values.equivalent(&owned) && build.hash_one(&with_values) == build.hash_one(&owned));
         let swapped = names(&["b", "a"]);
-        let others = [
+        let others = vec![
             SentRef { feeds: &swapped, fetches: &fetches, targets: &targets, partial: false },
             SentRef { feeds: &feeds, fetches: &targets, targets: &fetches, partial: false },
             SentRef { feeds: &feeds, fetches: &fetches, targets: &targets, partial: true },
