@@ -33,7 +33,7 @@ macro_rules! words {
         })*
     };
 }
-words!(u8, u16, u32, u64, Complex<f64>);
+words!(u8, u16, u32, u64, Complex<f32>, Complex<f64>);
 
 impl Carried for bool {
     fn read(t: &Tensor) -> Result<&[bool], Status> {

@@ -5,6 +5,8 @@
 //! has the signatures of all of TensorFlow's ops; a test holds every declaration to it.
 
 #[cfg(feature = "alloc")]
+pub mod activation;
+#[cfg(feature = "alloc")]
 pub mod assert;
 #[cfg(feature = "alloc")]
 mod carry;
@@ -93,6 +95,7 @@ pub static ALL: &[&[&Op]] = &[
     math::OPS,
     compare::OPS,
     unary::OPS,
+    activation::OPS,
     select::OPS,
     cast::OPS,
     shapes::OPS,

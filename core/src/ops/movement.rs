@@ -11,16 +11,28 @@ use super::{Ctx, Kernel, NodeContext, Op, kernel};
 use crate::Status;
 use crate::graph::PartialShape;
 use crate::kernels::broadcast::{broadcast_shapes, broadcast_to};
-use crate::kernels::element::Integer;
+use crate::kernels::element::{Integer, Number};
 use crate::kernels::error::Error;
 use crate::kernels::movement::gather::Gather;
 use crate::kernels::movement::pad::{self, Mirror};
 use crate::kernels::movement::{reverse, tile, transpose};
-use crate::tensor::{RANK_MAX, Shape, Tensor};
+use crate::tensor::{DType, RANK_MAX, Shape, Tensor};
+use num_complex::Complex;
 
 /// This family.
-pub static OPS: &[&Op] =
-    &[&TILE, &GATHER, &GATHER_V2, &TRANSPOSE, &PAD, &PAD_V2, &MIRROR_PAD, &BROADCAST_TO, &REVERSE_V2];
+pub static OPS: &[&Op] = &[
+    &TILE,
+    &GATHER,
+    &GATHER_V2,
+    &TRANSPOSE,
+    &CONJUGATE_TRANSPOSE,
+    &PAD,
+    &PAD_V2,
+    &MIRROR_PAD,
+    &MIRROR_PAD_GRAD,
+    &BROADCAST_TO,
+    &REVERSE_V2,
+];
 
 static TILE: Op =
     Op::new("Tile", "input: T, multiples: Tmultiples -> output: T", "T: type; Tmultiples: {int32, int64} = int32")
@@ -48,7 +60,7 @@ static GATHER_V2: Op = Op::new(
 );
 static TRANSPOSE: Op = Op::new("Transpose", "x: T, perm: Tperm -> y: T", "T: type; Tperm: {int32, int64} = int32")
     .shape(transpose_shape)
-    .kernel(&[("Tperm", INDICES)], |node| carried!(node, "T", C => transposed::<C>(node)));
+    .kernel(&[("Tperm", INDICES)], |node| carried!(node, "T", C => transposed::<C>(node, |x| x)));
 static PAD: Op =
     Op::new("Pad", "input: T, paddings: Tpaddings -> output: T", "T: type; Tpaddings: {int32, int64} = int32")
         .shape(pad_shape)
@@ -67,6 +79,24 @@ static MIRROR_PAD: Op = Op::new(
 )
 .shape(pad_shape)
 .kernel(&[("Tpaddings", INDICES)], |node| carried!(node, "T", C => mirrored::<C>(node)));
+static MIRROR_PAD_GRAD: Op = Op::new(
+    "MirrorPadGrad",
+    "input: T, paddings: Tpaddings -> output: T",
+    "T: type; Tpaddings: {int32, int64} = int32; mode: {'REFLECT', 'SYMMETRIC'}",
+)
+.shape(|c| Ok(alloc::vec![PartialShape { dims: c.input(0).dims.map(|d| alloc::vec![-1; d.len()]) }]))
+.kernel(
+    &[("T", NUMBERS), ("Tpaddings", INDICES)],
+    |node| dispatch!(node, "T", NUMBERS T => mirrored_gradient::<T>(node)),
+);
+static CONJUGATE_TRANSPOSE: Op =
+    Op::new("ConjugateTranspose", "x: T, perm: Tperm -> y: T", "T: type; Tperm: {int32, int64} = int32")
+        .shape(transpose_shape)
+        .kernel(&[("Tperm", INDICES)], |node| match node.dtype("T")? {
+            DType::Complex64 => transposed::<Complex<f32>>(node, |x| x.conj()),
+            DType::Complex128 => transposed::<Complex<f64>>(node, |x| x.conj()),
+            _ => carried!(node, "T", C => transposed::<C>(node, |x| x)),
+        });
 static BROADCAST_TO: Op =
     Op::new("BroadcastTo", "input: T, shape: Tidx -> output: T", "T: type; Tidx: {int32, int64} = int32")
         .shape(|c| Ok(alloc::vec![constant_shape(c, 1)]))
@@ -223,8 +253,9 @@ fn transpose_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>, Status> {
     Ok(alloc::vec![PartialShape { dims: Some(turned) }])
 }
 
-fn transposed<C: Carried>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
+fn transposed<C: Carried>(node: &NodeContext<'_>, each: fn(C) -> C) -> Result<Box<dyn Kernel>, Status> {
     let dtype = node.dtype("T")?;
+    let conjugates = matches!(dtype, DType::Complex64 | DType::Complex128) && node.node.op.name == "ConjugateTranspose";
     kernel(move |c: &mut Ctx<'_>| {
         if c.input(1).shape().rank() != 1 {
             return Err(Status::invalid_argument(format_args!("perm must be a vector, not {}", c.input(1).shape())));
@@ -233,7 +264,11 @@ fn transposed<C: Carried>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Sta
         let perm = permutation(&ints(c.input(1))?, dims.len())?;
         let shape = Shape::new(&transpose::permuted(&dims, &perm)?)?;
         let mut out = c.output(0, dtype, &shape)?;
-        transpose::transpose(C::read(c.input(0))?, &dims, &perm, C::write(&mut out)?)?;
+        let moved = C::write(&mut out)?;
+        transpose::transpose(C::read(c.input(0))?, &dims, &perm, moved)?;
+        if conjugates {
+            moved.iter_mut().for_each(|x| *x = each(core::mem::take(x)));
+        }
         c.set(0, out);
         Ok(())
     })
@@ -307,6 +342,32 @@ fn mirrored<C: Carried>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Statu
                 )),
                 error => error.into(),
             }
+        })?;
+        c.set(0, out);
+        Ok(())
+    })
+}
+
+fn mirrored_gradient<T: Value + Number>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
+    let mirror = if node.attrs().str("mode")? == "REFLECT" { Mirror::Reflect } else { Mirror::Symmetric };
+    kernel(move |c: &mut Ctx<'_>| {
+        let from = c.input(0).shape();
+        let paddings = paddings(c.input(1), from.rank())?;
+        let wrong = || {
+            Status::invalid_argument(format_args!("paddings {paddings:?} do not fit a padded tensor of shape {from}"))
+        };
+        let mut dims = Sizes::new();
+        for (i, &(before, after)) in paddings.iter().enumerate() {
+            let left = from.dim(i).checked_sub(before).and_then(|n| n.checked_sub(after)).ok_or_else(wrong)?;
+            dims.push(left).map_err(|_| wrong())?;
+        }
+        let mut out = c.output(0, T::DTYPE, &Shape::new(&dims)?)?;
+        let dy = c.input(0).as_slice::<T>()?;
+        pad::mirror_pad_grad(dy, &dims, &paddings, mirror, out.make_mut()?).map_err(|error| match error {
+            Error::Argument => {
+                Status::invalid_argument(format_args!("paddings {paddings:?} exceed the mirror's range"))
+            }
+            error => error.into(),
         })?;
         c.set(0, out);
         Ok(())
@@ -390,6 +451,19 @@ mod tests {
         let mode = |m: &'static str| [("mode", AttrValue::from(m))];
         assert_eq!(go("MirrorPad", &mode("REFLECT"), &[x.clone(), p.clone()]).1, [3, 4, 3, 1, 2, 1, 3, 4, 3]);
         assert_eq!(go("MirrorPad", &mode("SYMMETRIC"), &[x.clone(), p]).1, [1, 2, 2, 1, 2, 2, 3, 4, 4]);
+    }
+
+    /// Complex numbers are conjugated on the way; a mirror's gradient adds up what it showed.
+    #[test]
+    fn conjugates_and_gradients() {
+        let c = num_complex::Complex::new(1.0f32, 2.0);
+        let out = run("ConjugateTranspose", &[], &[tensor(&[1, 1], &[c]), v(&[1, 0])]).unwrap();
+        assert_eq!(out[0].as_slice::<num_complex::Complex<f32>>().unwrap(), [c.conj()]);
+        let p = tensor(&[1, 2], &[1i32, 1]);
+        let dy = v(&[1, 2, 3, 4, 5]);
+        assert_eq!(go("MirrorPadGrad", &[("mode", "REFLECT".into())], &[dy.clone(), p.clone()]).1, [2, 9, 4]);
+        assert_eq!(go("MirrorPadGrad", &[("mode", "SYMMETRIC".into())], &[dy, p.clone()]).1, [3, 3, 9]);
+        assert_eq!(code("MirrorPadGrad", &[("mode", "REFLECT".into())], &[v(&[1]), p]), Code::InvalidArgument);
     }
 
     /// Gathers along an axis, with batches, of strings and truth values.

@@ -18,7 +18,8 @@ use crate::kernels::{arg, dims};
 use crate::tensor::{RANK_MAX, Shape, Tensor};
 
 /// This family.
-pub static OPS: &[&Op] = &[&SUM, &PROD, &MEAN, &MAX, &MIN, &ALL, &ANY, &ARG_MAX, &ARG_MIN, &CUMSUM, &CUMPROD, &L2_LOSS];
+pub static OPS: &[&Op] =
+    &[&SUM, &PROD, &MEAN, &MAX, &MIN, &ALL, &ANY, &EUCLIDEAN_NORM, &ARG_MAX, &ARG_MIN, &CUMSUM, &CUMPROD, &L2_LOSS];
 
 const NUMBER: &str = "keep_dims: bool = false; T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, \
     quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}; Tidx: {int32, int64} = int32";
@@ -41,6 +42,17 @@ reductions! {
     MAX = Max(REAL), REALS;
     MIN = Min(REAL), REALS;
 }
+
+static EUCLIDEAN_NORM: Op = Op::new("EuclideanNorm", "input: T, reduction_indices: Tidx -> output: T", NUMBER)
+    .shape(reduced_shape)
+    .kernel(&[("T", NUMBERS), ("Tidx", INDICES)], |node| {
+        dispatch!(
+            node, "T",
+            FLOATS T => reduce::<k::EuclideanNorm, T>(node),
+            INTEGERS T => reduce::<k::EuclideanNormInteger, T>(node),
+            COMPLEX T => reduce::<k::EuclideanNormComplex, T>(node),
+        )
+    });
 
 const BOOL_ATTRS: &str = "keep_dims: bool = false; Tidx: {int32, int64} = int32";
 static ALL: Op = Op::new("All", "input: bool, reduction_indices: Tidx -> output: bool", BOOL_ATTRS)
@@ -254,6 +266,7 @@ mod tests {
             ("Mean", &[0, 1], &[3.5]),
             ("Max", &[0], &[4.0, 5.0, 6.0]),
             ("Min", &[1], &[1.0, 4.0]),
+            ("EuclideanNorm", &[], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
             ("Sum", &[], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
         ];
         for (op, along, want) in cases {
