@@ -26,6 +26,8 @@ mod dispatch;
 mod elementwise;
 #[cfg(feature = "alloc")]
 pub mod generate;
+#[cfg(test)]
+mod hostile;
 #[cfg(feature = "alloc")]
 pub mod join;
 #[cfg(feature = "alloc")]

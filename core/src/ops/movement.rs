@@ -11,7 +11,7 @@ use super::{Ctx, Kernel, NodeContext, Op, kernel};
 use crate::Status;
 use crate::graph::PartialShape;
 use crate::kernels::broadcast::{broadcast_shapes, broadcast_to};
-use crate::kernels::element::{Integer, Number};
+use crate::kernels::element::Integer;
 use crate::kernels::error::Error;
 use crate::kernels::movement::gather::Gather;
 use crate::kernels::movement::pad::{self, Mirror};
@@ -29,7 +29,6 @@ pub static OPS: &[&Op] = &[
     &PAD,
     &PAD_V2,
     &MIRROR_PAD,
-    &MIRROR_PAD_GRAD,
     &BROADCAST_TO,
     &REVERSE_V2,
 ];
@@ -79,16 +78,6 @@ static MIRROR_PAD: Op = Op::new(
 )
 .shape(pad_shape)
 .kernel(&[("Tpaddings", INDICES)], |node| carried!(node, "T", C => mirrored::<C>(node)));
-static MIRROR_PAD_GRAD: Op = Op::new(
-    "MirrorPadGrad",
-    "input: T, paddings: Tpaddings -> output: T",
-    "T: type; Tpaddings: {int32, int64} = int32; mode: {'REFLECT', 'SYMMETRIC'}",
-)
-.shape(|c| Ok(alloc::vec![PartialShape { dims: c.input(0).dims.map(|d| alloc::vec![-1; d.len()]) }]))
-.kernel(
-    &[("T", NUMBERS), ("Tpaddings", INDICES)],
-    |node| dispatch!(node, "T", NUMBERS T => mirrored_gradient::<T>(node)),
-);
 static CONJUGATE_TRANSPOSE: Op =
     Op::new("ConjugateTranspose", "x: T, perm: Tperm -> y: T", "T: type; Tperm: {int32, int64} = int32")
         .shape(transpose_shape)
@@ -228,7 +217,7 @@ pub(super) fn index_error(error: Error, indices: &Shape) -> Status {
 
 /// The permutation of a list of axes.
 fn permutation(list: &Ints, rank: usize) -> Result<Sizes, Status> {
-    if list.len() != rank {
+    if list.len() != rank || rank > RANK_MAX {
         return Err(Status::invalid_argument(format_args!(
             "transpose expects a vector of size {rank}. But input(1) is a vector of size {}",
             list.len()
@@ -294,9 +283,11 @@ fn paddings(t: &Tensor, rank: usize) -> Result<heapless::Vec<(usize, usize), RAN
 fn pad_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>, Status> {
     let Some(dims) = c.input(0).dims else { return shape::unknown(c) };
     let padded = match c.constant(1) {
-        Some(p) if p.len() == 2 * dims.len() => {
-            dims.iter().zip(p.chunks_exact(2)).map(|(&d, p)| if d < 0 { -1 } else { d + p[0] + p[1] }).collect()
-        }
+        Some(p) if p.len() == 2 * dims.len() => dims
+            .iter()
+            .zip(p.chunks_exact(2))
+            .map(|(&d, p)| if d < 0 { -1 } else { d.saturating_add(p[0]).saturating_add(p[1]) })
+            .collect(),
         _ => alloc::vec![-1; dims.len()],
     };
     Ok(alloc::vec![PartialShape { dims: Some(padded) }])
@@ -342,32 +333,6 @@ fn mirrored<C: Carried>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Statu
                 )),
                 error => error.into(),
             }
-        })?;
-        c.set(0, out);
-        Ok(())
-    })
-}
-
-fn mirrored_gradient<T: Value + Number>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
-    let mirror = if node.attrs().str("mode")? == "REFLECT" { Mirror::Reflect } else { Mirror::Symmetric };
-    kernel(move |c: &mut Ctx<'_>| {
-        let from = c.input(0).shape();
-        let paddings = paddings(c.input(1), from.rank())?;
-        let wrong = || {
-            Status::invalid_argument(format_args!("paddings {paddings:?} do not fit a padded tensor of shape {from}"))
-        };
-        let mut dims = Sizes::new();
-        for (i, &(before, after)) in paddings.iter().enumerate() {
-            let left = from.dim(i).checked_sub(before).and_then(|n| n.checked_sub(after)).ok_or_else(wrong)?;
-            dims.push(left).map_err(|_| wrong())?;
-        }
-        let mut out = c.output(0, T::DTYPE, &Shape::new(&dims)?)?;
-        let dy = c.input(0).as_slice::<T>()?;
-        pad::mirror_pad_grad(dy, &dims, &paddings, mirror, out.make_mut()?).map_err(|error| match error {
-            Error::Argument => {
-                Status::invalid_argument(format_args!("paddings {paddings:?} exceed the mirror's range"))
-            }
-            error => error.into(),
         })?;
         c.set(0, out);
         Ok(())
@@ -453,17 +418,12 @@ mod tests {
         assert_eq!(go("MirrorPad", &mode("SYMMETRIC"), &[x.clone(), p]).1, [1, 2, 2, 1, 2, 2, 3, 4, 4]);
     }
 
-    /// Complex numbers are conjugated on the way; a mirror's gradient adds up what it showed.
+    /// Complex numbers are conjugated on the way.
     #[test]
-    fn conjugates_and_gradients() {
+    fn conjugates() {
         let c = num_complex::Complex::new(1.0f32, 2.0);
         let out = run("ConjugateTranspose", &[], &[tensor(&[1, 1], &[c]), v(&[1, 0])]).unwrap();
         assert_eq!(out[0].as_slice::<num_complex::Complex<f32>>().unwrap(), [c.conj()]);
-        let p = tensor(&[1, 2], &[1i32, 1]);
-        let dy = v(&[1, 2, 3, 4, 5]);
-        assert_eq!(go("MirrorPadGrad", &[("mode", "REFLECT".into())], &[dy.clone(), p.clone()]).1, [2, 9, 4]);
-        assert_eq!(go("MirrorPadGrad", &[("mode", "SYMMETRIC".into())], &[dy, p.clone()]).1, [3, 3, 9]);
-        assert_eq!(code("MirrorPadGrad", &[("mode", "REFLECT".into())], &[v(&[1]), p]), Code::InvalidArgument);
     }
 
     /// Gathers along an axis, with batches, of strings and truth values.

@@ -49,10 +49,29 @@ static EUCLIDEAN_NORM: Op = Op::new("EuclideanNorm", "input: T, reduction_indice
         dispatch!(
             node, "T",
             FLOATS T => reduce::<k::EuclideanNorm, T>(node),
-            INTEGERS T => reduce::<k::EuclideanNormInteger, T>(node),
+            INTEGERS T => reduce::<NormOfIntegers, T>(node),
             COMPLEX T => reduce::<k::EuclideanNormComplex, T>(node),
         )
     });
+
+/// Root of the sum of squares, which wraps in the integer's own type as TensorFlow's does.
+struct NormOfIntegers;
+impl<T: Integer> Fold<T> for NormOfIntegers {
+    type Acc = T;
+    type Out = T;
+    fn start() -> T {
+        T::ZERO
+    }
+    fn step(sum: T, x: T) -> T {
+        sum.plus(x.times(x))
+    }
+    fn merge(a: T, b: T) -> T {
+        a.plus(b)
+    }
+    fn finish(sum: T, _: usize) -> T {
+        T::from_f64(crate::kernels::element::Elementary::sqrt(sum.to_f64()))
+    }
+}
 
 const BOOL_ATTRS: &str = "keep_dims: bool = false; Tidx: {int32, int64} = int32";
 static ALL: Op = Op::new("All", "input: bool, reduction_indices: Tidx -> output: bool", BOOL_ATTRS)
@@ -108,6 +127,9 @@ static L2_LOSS: Op = Op::new("L2Loss", "t: T -> output: T", "T: {half, bfloat16,
 /// Which of `rank` dimensions are reduced.
 fn mask(axes: &[i64], rank: usize) -> Result<[bool; RANK_MAX], Status> {
     let mut mask = [false; RANK_MAX];
+    if rank > RANK_MAX {
+        return Err(Status::invalid_argument(format_args!("rank {rank} exceeds the supported maximum of {RANK_MAX}")));
+    }
     for &axis in axes {
         let at = dims::axis(axis, rank).map_err(|_| {
             Status::invalid_argument(format_args!(

@@ -199,8 +199,13 @@ fn resolve(wanted: &[i64], old: &Shape) -> Result<Shape, Status> {
     if let Some(i) = unknown {
         if product == 0 && count == 0 {
             // Any size would do; TensorFlow divides as if the zeros on both sides were ones.
-            let elements: i64 = old.dims().iter().map(|&d| i64::from(d.max(1))).product();
-            dims[i] = elements / wanted.iter().map(|d| d.max(&1)).product::<i64>();
+            let times = |n: i64, d: i64| n.checked_mul(d.max(1));
+            let elements = old.dims().iter().try_fold(1, |n, &d| times(n, i64::from(d)));
+            let others = wanted.iter().try_fold(1, |n, &d| times(n, d));
+            let (Some(elements), Some(others)) = (elements, others) else {
+                return Err(invalid(format_args!("the shape is too large")));
+            };
+            dims[i] = elements / others;
         } else if product == 0 || count % product != 0 {
             return Err(invalid(format_args!(
                 "Input to reshape is a tensor with {count} values, but the requested shape requires a multiple of {product}"
@@ -337,7 +342,8 @@ mod tests {
             ("Reshape", &[2, 3], &[6], Ok(&[6])),
             ("Reshape", &[1], &[], Ok(&[])),
             ("Reshape", &[0, 3], &[-1, 3], Ok(&[0, 3])),
-            ("Reshape", &[0, 3], &[-1, 0], Err(Code::InvalidArgument)),
+            ("Reshape", &[0, 3], &[-1, 0], Ok(&[3, 0])),
+            ("Reshape", &[0], &[0, i32::MAX, i32::MAX, i32::MAX, -1], Err(Code::InvalidArgument)),
             ("Reshape", &[2, 3], &[4, -1], Err(Code::InvalidArgument)),
             ("Reshape", &[2, 3], &[-1, -1], Err(Code::InvalidArgument)),
             ("Reshape", &[2, 3], &[7], Err(Code::InvalidArgument)),

@@ -87,7 +87,7 @@ fn slice_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>, Status> {
             .enumerate()
             .map(|(i, &s)| match (s, begin.as_ref().and_then(|b| b.get(i)), dims[i]) {
                 (0.., ..) => s,
-                (_, Some(&b), d @ 0..) => d - b,
+                (_, Some(&b), d @ 0..) => d.saturating_sub(b).max(-1),
                 _ => -1,
             })
             .collect(),
