@@ -44,7 +44,7 @@ impl Graph {
     ) -> Result<(), Status> {
         check_versions(&versions)?;
         let old_nodes = self.nodes.len();
-        let added = self.add_functions(functions)?;
+        let added = self.add_functions(registry, functions)?;
         let result = self.add_nodes(registry, nodes);
         if let Err(error) = result {
             for node in self.nodes.drain(old_nodes..) {
@@ -59,14 +59,21 @@ impl Graph {
         Ok(())
     }
 
-    fn add_functions(&mut self, functions: Vec<Function>) -> Result<Vec<String>, Status> {
+    fn add_functions(&mut self, registry: &Registry, functions: Vec<Function>) -> Result<Vec<String>, Status> {
         let mut added: Vec<String> = Vec::new();
         for function in functions {
             let known = self.functions.get(&function.name);
-            if known.is_some_and(|known| known.definition != function.definition) {
+            let taken = if known.is_some_and(|known| known.definition != function.definition) {
+                Some("a different function with the same name already exists")
+            } else if registry.find(&function.name).is_ok() {
+                Some("an op with the same name already exists")
+            } else {
+                None
+            };
+            if let Some(taken) = taken {
                 let error = Status::invalid_argument(format_args!(
-                    "Cannot add function '{}' because a different function with the same name already exists.",
-                    function.name
+                    "Cannot add function '{}' because {taken}.",
+                    function.name.escape_debug()
                 ));
                 for name in added {
                     self.functions.remove(&name);

@@ -106,6 +106,15 @@ fn tensor(graph: &Graph, name: &str, what: &str) -> Result<Edge, Status> {
     Ok(Edge { node, port })
 }
 
+/// A constant's value is of the dtype that it declares.
+fn check_constant(node: &Node) -> Result<(), Status> {
+    let (value, declared) = (node.attrs.tensor("value")?.dtype(), node.attrs.dtype("dtype")?);
+    if value == declared {
+        return Ok(());
+    }
+    Err(Status::invalid_argument(format_args!("Type mismatch between value ({value}) and dtype ({declared})")))
+}
+
 struct Pruner<'a> {
     graph: &'a Graph,
     replaced: HashMap<Edge, Replacement>,
@@ -164,6 +173,9 @@ impl<'a> Pruner<'a> {
                 if let Some(value) = node.attrs.get(&def.name) {
                     def.check_when_needed(value).map_err(|e| e.at_node(&node.name))?;
                 }
+            }
+            if node.role() == Role::Const {
+                check_constant(node).map_err(|e| e.at_node(&node.name))?;
             }
             let mut inputs = Vec::with_capacity(node.inputs.len());
             for (&edge, &(dtype, wants_ref)) in node.inputs.iter().zip(&node.input_types) {
