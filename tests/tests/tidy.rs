@@ -255,7 +255,7 @@ fn is_text(path: &Path) -> bool {
     let extension = path.extension().and_then(|e| e.to_str());
     let known = ["rs", "toml", "md", "py", "sh", "proto", "x", "yml"];
     extension.is_some_and(|e| known.contains(&e))
-        || (extension.is_none() && path.parent().is_some_and(|d| d.ends_with(".ci")))
+        || (extension.is_none() && path.parent().is_some_and(|d| d == root().join(".ci")))
 }
 
 fn rust_files() -> Vec<PathBuf> {

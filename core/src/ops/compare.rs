@@ -55,11 +55,11 @@ ordered! {
 static LOGICAL_AND: Op = Op::new("LogicalAnd", "x: bool, y: bool -> z: bool", "")
     .commutative()
     .shape(shape::broadcast)
-    .kernel(&[], |node| elementwise::binary::<k::LogicalAnd, bool>(node));
+    .kernel(&[], elementwise::binary::<k::LogicalAnd, bool>);
 static LOGICAL_OR: Op = Op::new("LogicalOr", "x: bool, y: bool -> z: bool", "")
     .commutative()
     .shape(shape::broadcast)
-    .kernel(&[], |node| elementwise::binary::<k::LogicalOr, bool>(node));
+    .kernel(&[], elementwise::binary::<k::LogicalOr, bool>);
 static LOGICAL_NOT: Op = Op::new("LogicalNot", "x: bool -> y: bool", "")
     .shape(shape::unchanged)
     .kernel(&[], |_| elementwise::unary::<_, bool>(unary::LogicalNot, 1));

@@ -30,7 +30,7 @@ static FUSED_BATCH_NORM: Op = Op::new(
 )
 .heavy()
 .shape(forward_shape)
-.kernel(&[], |node| forward::<f32>(node));
+.kernel(&[], forward::<f32>);
 static V2: Op = Op::new(
     "FusedBatchNormV2",
     "x: T, scale: U, offset: U, mean: U, variance: U -> y: T, batch_mean: U, batch_variance: U, reserve_space_1: U, \
@@ -63,7 +63,7 @@ static GRAD: Op = Op::new(
 )
 .heavy()
 .shape(gradient_shape)
-.kernel(&[], |node| gradient::<f32>(node));
+.kernel(&[], gradient::<f32>);
 static GRAD_V2: Op = Op::new(
     "FusedBatchNormGradV2",
     "y_backprop: T, x: T, scale: float, reserve_space_1: U, reserve_space_2: U -> x_backprop: T, scale_backprop: U, \

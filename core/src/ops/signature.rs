@@ -112,18 +112,15 @@ impl AttrDef {
     }
 
     fn check_one(&self, value: &AttrValue) -> Result<(), Status> {
-        match value {
-            AttrValue::Type(dtype, is_ref) => {
-                if *is_ref || !(self.types.is_empty() || self.types.contains(dtype)) {
-                    return Err(Status::invalid_argument(format_args!(
-                        "value {}{dtype} of attr '{}' is not in the list of allowed types: {}",
-                        if *is_ref { "reference to " } else { "" },
-                        self.name,
-                        Joined(self.types.iter().map(|t| t.name()))
-                    )));
-                }
-            }
-            _ => {}
+        if let AttrValue::Type(dtype, is_ref) = value
+            && (*is_ref || !(self.types.is_empty() || self.types.contains(dtype)))
+        {
+            return Err(Status::invalid_argument(format_args!(
+                "value {}{dtype} of attr '{}' is not in the list of allowed types: {}",
+                if *is_ref { "reference to " } else { "" },
+                self.name,
+                Joined(self.types.iter().map(|t| t.name()))
+            )));
         }
         Ok(())
     }

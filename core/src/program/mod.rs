@@ -5,8 +5,8 @@
 //! scheduling; between blocks, tail edges carry liveness and values. Switch, Merge, Enter, Exit and NextIteration are
 //! heads and tails of blocks and cost nothing of their own. A graph without control flow is one block.
 //!
-//! The steps: [`prune`] (names → the needed graph), [`analyse`] (conditions of every node, hence blocks, values and
-//! edges), [`emit`] (slots and instructions).
+//! The steps: `prune` (names → the needed graph), `analyse` (conditions of every node, hence blocks, values and
+//! edges), `emit` (slots and instructions).
 
 mod analyse;
 mod emit;

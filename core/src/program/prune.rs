@@ -1,7 +1,7 @@
 //! From the names of a run to the part of the graph that the run needs.
 
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -269,6 +269,6 @@ impl<'a> Pruner<'a> {
                 format!("{op} ({}{more})", shown.join(", "))
             })
             .collect();
-        Err(Status::unimplemented(format_args!("ops that are not supported: {}", list.join("; ").to_string())))
+        Err(Status::unimplemented(format_args!("ops that are not supported: {}", list.join("; "))))
     }
 }

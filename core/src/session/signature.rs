@@ -278,7 +278,6 @@ mod tests {
     use super::*;
     use crate::Code;
     use alloc::string::ToString;
-    use alloc::vec;
     use core::hash::BuildHasher;
 
     fn names(list: &[&str]) -> Vec<String> {
@@ -331,7 +330,7 @@ mod tests {
         let with_values = SentRef { feeds: &tensors, fetches: &fetches, targets: &targets, partial: false };
         assert!(with_values.equivalent(&owned) && build.hash_one(&with_values) == build.hash_one(&owned));
         let swapped = names(&["b", "a"]);
-        let others = vec![
+        let others = [
             SentRef { feeds: &swapped, fetches: &fetches, targets: &targets, partial: false },
             SentRef { feeds: &feeds, fetches: &targets, targets: &fetches, partial: false },
             SentRef { feeds: &feeds, fetches: &fetches, targets: &targets, partial: true },

@@ -61,11 +61,12 @@ fn read<'a>(program: &'a Program, state: &'a State, iteration: u32, word: u32) -
 
 /// Takes a moved value: swapped out when the edge is its last reader, so that memory goes round, else shared.
 fn take(program: &Program, state: &mut State, iteration: u32, word: u32, old: &mut Tensor) {
-    if word & arg::SPACE == arg::SLOT && word & arg::LAST_USE != 0 {
-        if let Some(slot) = state.iterations[iteration as usize].slots.get_mut((word & arg::INDEX) as usize) {
-            core::mem::swap(slot, old);
-            return;
-        }
+    if word & arg::SPACE == arg::SLOT
+        && word & arg::LAST_USE != 0
+        && let Some(slot) = state.iterations[iteration as usize].slots.get_mut((word & arg::INDEX) as usize)
+    {
+        core::mem::swap(slot, old);
+        return;
     }
     *old = read(program, state, iteration, word).clone();
 }

@@ -340,7 +340,7 @@ impl Tensor {
         let shape = Shape::new(&dims)?;
         let from = start * row;
         if let Storage::Shared(buffer, offset) = &self.storage
-            && (*offset + from) % self.dtype.size().clamp(1, 16) == 0
+            && (*offset + from).is_multiple_of(self.dtype.size().clamp(1, 16))
         {
             return Ok(Tensor { storage: Storage::Shared(buffer.clone(), offset + from), shape, dtype: self.dtype });
         }

@@ -175,7 +175,7 @@ fn list_to_proto(values: &[AttrValue]) -> Result<ListValue, Status> {
 mod tests {
     use alloc::vec;
 
-    use super::super::generated::{TensorProto, TensorShapeProto};
+    use super::super::generated::TensorShapeProto;
     use super::*;
     use crate::Code;
     use crate::graph::PartialShape;
@@ -226,7 +226,7 @@ mod tests {
                 Some(Value::Shape(TensorShapeProto { dim: vec![Default::default(); 255], unknown_rank: false })),
                 "255 dimensions",
             ),
-            ("tensor", Some(Value::Tensor(Box::new(TensorProto::default()))), "not set"),
+            ("tensor", Some(Value::Tensor(Box::default())), "not set"),
         ];
         for (name, value, said) in cases {
             let attrs = [("x".into(), proto::AttrValue { value })].into();
