@@ -68,8 +68,16 @@ impl Model {
     /// # Panics
     /// When the file is missing or damaged.
     pub fn arrays(&self) -> BTreeMap<String, Tensor> {
-        crate::npz::load(&dir().join(&self.arrays)).unwrap_or_else(|e| panic!("{e}"))
+        arrays(&self.arrays)
     }
+}
+
+/// The arrays of a file beside the models.
+///
+/// # Panics
+/// When the file is missing or damaged.
+pub fn arrays(file: &str) -> BTreeMap<String, Tensor> {
+    crate::npz::load(&dir().join(file)).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// All recorded models.
