@@ -105,7 +105,10 @@ impl<'a> GraphBuilder<'a> {
         infer_attrs(&info.signature, inputs, &mut attrs).map_err(|e| e.at_node(name))?;
         for def in &info.signature.attrs {
             match (attrs.get(&def.name), &def.default) {
-                (Some(value), _) => def.check(value).map_err(|e| e.at_node(name))?,
+                (Some(value), _) => {
+                    let checked = def.check(value).and_then(|()| def.check_when_needed(value));
+                    checked.map_err(|e| e.at_node(name))?;
+                }
                 (None, Some(default)) => attrs.set(&def.name, default.clone()),
                 (None, None) => {
                     let error = Status::invalid_argument(format_args!("op {op} needs the attr '{}'", def.name));
