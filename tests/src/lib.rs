@@ -6,6 +6,7 @@ pub mod compare;
 pub mod golden;
 pub mod models;
 pub mod npz;
+pub mod op_table;
 pub mod runner;
 pub mod wire;
 
