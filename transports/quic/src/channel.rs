@@ -9,7 +9,6 @@ use runstep::Status;
 use runstep::service::frame::{Kind, Limits, Outgoing};
 use runstep::service::{CallFuture, CallOptions, Channel, Request, Response};
 use runstep::tensor::Budget;
-use runstep::wire::{Layout, decode_response, encode_request};
 use smol::Timer;
 
 use crate::ClientOptions;
@@ -75,7 +74,7 @@ async fn open(address: &str, options: &ClientOptions) -> Result<(Endpoint, Conne
     let mut last = Status::unavailable(format_args!("{address} has no address"));
     for one in found {
         let any = if one.is_ipv4() { IpAddr::from(Ipv4Addr::UNSPECIFIED) } else { Ipv6Addr::UNSPECIFIED.into() };
-        let endpoint = endpoint((any, 0).into(), None)
+        let (endpoint, _) = endpoint((any, 0).into(), None)
             .map_err(|error| Status::unavailable(format_args!("no socket to reach {address}: {error}")))?;
         let connecting = endpoint
             .connect_with(config.clone(), one, name)
@@ -129,7 +128,7 @@ impl Drop for Streams {
 impl Link {
     async fn exchange(&self, request: Request, options: CallOptions) -> Result<Response, Status> {
         let method = request.method();
-        let out = Outgoing::request(1, method, encode_request(&request, Layout::Apart)?, options)?;
+        let out = Outgoing::request(1, &request, options)?;
         drop(request);
         let lost = |error| connection(&error, &self.address);
         let (send, recv) = self.connection.open_bi().await.map_err(lost)?;
@@ -144,12 +143,7 @@ impl Link {
         let answer = self.answer(&mut streams.recv).await;
         streams.done = true;
         let (number, all) = answer?;
-        if number != method as u8 {
-            return Err(Status::internal(format_args!("the answer to {method:?} is of method {number}")));
-        }
-        let response = decode_response(method, all.encoded, Layout::Apart, &self.limits.allowance(&self.budget));
-        drop(all.charge);
-        response
+        all.into_response(method, number, &self.limits, &self.budget)
     }
 
     async fn answer(&self, recv: &mut RecvStream) -> Result<(u8, runstep::service::frame::Assembled), Status> {

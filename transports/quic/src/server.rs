@@ -14,13 +14,12 @@ use std::time::Duration;
 use quinn::{Connection, Endpoint, Incoming, RecvStream, SendStream};
 use runstep::Status;
 use runstep::service::frame::{Kind, Limits, Outgoing};
-use runstep::service::{CallOptions, Method, Response, Service};
+use runstep::service::{CallOptions, Response, Service};
 use runstep::tensor::Budget;
-use runstep::wire::{Layout, decode_request, encode_response};
 use smol::future::FutureExt;
 use smol::{Task, Timer};
 
-use crate::endpoint::endpoint;
+use crate::endpoint::{Closed, endpoint};
 use crate::error::{CANCELLED, CLOSED};
 use crate::stream::{End, Reader, write_in_time};
 use crate::tls::server_config;
@@ -38,19 +37,19 @@ const LINGER: Duration = Duration::from_secs(3);
 pub fn serve(address: SocketAddr, service: Arc<dyn Service>, options: ServerOptions) -> Result<Server, Status> {
     let config = server_config(&options)?;
     let refused = |error| Status::unavailable(format_args!("{address} cannot be listened on: {error}"));
-    let endpoint = endpoint(address, Some(config)).map_err(refused)?;
+    let (endpoint, closed) = endpoint(address, Some(config)).map_err(refused)?;
     let local_addr = endpoint.local_addr().map_err(refused)?;
     let shared = Arc::new(Shared {
         service,
         limits: options.limits,
         spawn: options.spawn.clone(),
-        endpoint,
+        endpoint: Mutex::new(Some(endpoint)),
         peers: Mutex::new(Table { next: 1, entries: HashMap::new() }),
         stopping: AtomicBool::new(false),
         watchers: Mutex::new(Vec::new()),
     });
     let accept = options.spawn.spawn(shared.clone().accept());
-    Ok(Server { local_addr, shared, accept: Some(accept) })
+    Ok(Server { local_addr, shared, accept: Some(accept), closed })
 }
 
 /// A running server. Dropping it breaks all connections; [`Server::shutdown`] ends them in good order.
@@ -59,6 +58,7 @@ pub struct Server {
     local_addr: SocketAddr,
     shared: Arc<Shared>,
     accept: Option<Task<()>>,
+    closed: Closed,
 }
 
 impl Server {
@@ -90,7 +90,8 @@ impl Server {
             accept.cancel().await;
         }
         self.shared.stopping.store(true, Ordering::SeqCst);
-        self.shared.endpoint.set_server_config(None);
+        let Some(endpoint) = lock(&self.shared.endpoint).take() else { return };
+        endpoint.set_server_config(None);
         let peers: Vec<Arc<Peer>> = self.shared.peers().entries.values().filter_map(|(peer, _)| peer.clone()).collect();
         let quiet = self.shared.until(|| peers.iter().all(|peer| peer.calls().entries.is_empty()));
         quiet.or(after(grace)).await;
@@ -104,7 +105,13 @@ impl Server {
         };
         acknowledged.or(after(LINGER)).await;
         self.shared.break_all();
-        self.shared.endpoint.wait_idle().or(after(LINGER)).await;
+        drop(peers);
+        let closed = async {
+            endpoint.wait_idle().await;
+            drop(endpoint);
+            self.closed.wait().await;
+        };
+        closed.or(after(LINGER)).await;
     }
 }
 
@@ -113,7 +120,9 @@ impl Drop for Server {
         self.accept = None;
         self.shared.stopping.store(true, Ordering::SeqCst);
         self.shared.break_all();
-        self.shared.endpoint.close(CLOSED, b"the server is gone");
+        if let Some(endpoint) = lock(&self.shared.endpoint).take() {
+            endpoint.close(CLOSED, b"the server is gone");
+        }
     }
 }
 
@@ -131,7 +140,8 @@ struct Shared {
     service: Arc<dyn Service>,
     limits: Limits,
     spawn: Spawn,
-    endpoint: Endpoint,
+    /// Until the server stops.
+    endpoint: Mutex<Option<Endpoint>>,
     /// Connections; without a peer while the handshake is going on.
     peers: Mutex<Table<(Option<Arc<Peer>>, Task<()>)>>,
     stopping: AtomicBool,
@@ -155,7 +165,8 @@ impl Shared {
     }
 
     async fn accept(self: Arc<Shared>) {
-        while let Some(incoming) = self.endpoint.accept().await {
+        let Some(endpoint) = lock(&self.endpoint).clone() else { return };
+        while let Some(incoming) = endpoint.accept().await {
             let mut peers = self.peers();
             if peers.entries.len() >= self.limits.connections_max {
                 incoming.refuse();
@@ -287,12 +298,7 @@ async fn serve_call(shared: Arc<Shared>, peer: Arc<Peer>, mut send: SendStream, 
         answer(&shared, &peer, &mut recv).or(gone).await
     };
     if let Some(result) = result {
-        let out = result.and_then(|response| {
-            let out = Outgoing::reply(1, response.method(), encode_response(&response, Layout::Apart)?)?;
-            let charge = peer.budget.charge(usize::try_from(out.uncut()).unwrap_or(usize::MAX))?;
-            Ok((out, Some(charge)))
-        });
-        let (out, _charge) = out.unwrap_or_else(|status| (Outgoing::error(1, &status), None));
+        let out = Outgoing::answer(1, result, &peer.budget);
         // What is left of a request that was refused is of no use.
         let _ = recv.stop(CLOSED);
         // One that does not take its answer in time is no use to anybody: nothing is kept for it.
@@ -325,10 +331,8 @@ async fn answer(shared: &Shared, peer: &Peer, recv: &mut RecvStream) -> Option<R
             return Err(End::Wrong(Status::unavailable("the server is stopping")));
         }
         let all = reader.body(&parts, len, limits, &peer.budget).await?;
-        let method = Method::from_number(method)
-            .ok_or_else(|| Status::invalid_argument(format_args!("there is no method {method}")))?;
-        let request = decode_request(method, all.encoded, Layout::Apart, &limits.allowance(&peer.budget))?;
-        Ok((request, CallOptions { timeout_ms }, all.charge))
+        let (request, charge) = all.into_request(method, limits, &peer.budget)?;
+        Ok((request, CallOptions { timeout_ms }, charge))
     };
     let (request, options, _charge) = match read.await {
         Ok(read) => read,

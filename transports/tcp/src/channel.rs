@@ -12,7 +12,6 @@ use runstep::Status;
 use runstep::service::frame::{Assembled, Assembly, Header, Kind, Limits, Outgoing};
 use runstep::service::{CallFuture, CallOptions, Channel, Method, Request, Response};
 use runstep::tensor::Budget;
-use runstep::wire::{Layout, decode_response, encode_request};
 use smol::{Async, Task, Timer};
 
 use crate::Spawn;
@@ -269,8 +268,7 @@ impl Future for Call {
             let (request, options) = &**start;
             let options = *options;
             let method = request.method();
-            let encoded = encode_request(request, Layout::Apart);
-            let mut out = match encoded.and_then(|encoded| Outgoing::request(0, method, encoded, options)) {
+            let mut out = match Outgoing::request(0, request, options) {
                 Ok(out) => out,
                 Err(status) => {
                     this.step = Step::Done;
@@ -330,11 +328,7 @@ impl Future for Call {
 
 impl Call {
     fn decode(&self, method: Method, number: u8, all: Assembled) -> Result<Response, Status> {
-        if number != method as u8 {
-            return Err(Status::internal(format_args!("the answer to {method:?} is of method {number}")));
-        }
-        let link = &self.link;
-        decode_response(method, all.encoded, Layout::Apart, &link.limits.allowance(&link.budget))
+        all.into_response(method, number, &self.link.limits, &self.link.budget)
     }
 
     fn cancel(&mut self) {

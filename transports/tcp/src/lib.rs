@@ -16,10 +16,12 @@ mod channel;
 mod conn;
 mod inbox;
 mod outbox;
+mod proxy;
 mod server;
 mod spawn;
 
 pub use channel::TcpChannel;
+pub use proxy::{Proxy, Trouble};
 pub use server::{Server, serve};
 pub use spawn::Spawn;
 

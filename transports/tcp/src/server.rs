@@ -14,9 +14,8 @@ use std::time::Duration;
 
 use runstep::Status;
 use runstep::service::frame::{Assembly, Header, Kind, Limits, Outgoing};
-use runstep::service::{CallOptions, Method, Response, Service};
+use runstep::service::{CallOptions, Response, Service};
 use runstep::tensor::{Budget, Charge};
-use runstep::wire::{Layout, decode_request, encode_response};
 use smol::future::FutureExt;
 use smol::{Async, Task, Timer};
 
@@ -213,12 +212,7 @@ impl Peer {
 
     /// Sends what became of a call.
     fn answer(&self, call: u64, result: Result<Response, Status>) {
-        let encoded = result.and_then(|response| {
-            let out = Outgoing::reply(call, response.method(), encode_response(&response, Layout::Apart)?)?;
-            let charge = self.budget.charge(usize::try_from(out.uncut()).unwrap_or(usize::MAX))?;
-            Ok(out.charged(charge))
-        });
-        self.conn.send(encoded.unwrap_or_else(|status| Outgoing::error(call, &status)));
+        self.conn.send(Outgoing::answer(call, result, &self.budget));
     }
 }
 
@@ -347,11 +341,7 @@ fn arrived(
 /// Hands a request to the service; answers at once when it is ready at once.
 fn begin(shared: &Arc<Shared>, peer: &Arc<Peer>, call: u64, request: Arriving) -> Result<(), Status> {
     let Arriving { method, options, assembly } = request;
-    let method = Method::from_number(method)
-        .ok_or_else(|| Status::invalid_argument(format_args!("there is no method {method}")))?;
-    let all = assembly.finish()?;
-    let request = decode_request(method, all.encoded, Layout::Apart, &shared.limits.allowance(&peer.budget))?;
-    let charge = all.charge;
+    let (request, charge) = assembly.finish()?.into_request(method, &shared.limits, &peer.budget)?;
     let mut work = Box::pin(AssertUnwindSafe(shared.service.call(request, options)).catch_unwind());
     // Most calls are: no task, no timer, no hand-over. One that is not is polled again by its own task.
     if let Poll::Ready(result) = work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {

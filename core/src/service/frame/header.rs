@@ -35,6 +35,17 @@ impl Prefix {
     /// INVALID_ARGUMENT for bytes that begin no frame; UNIMPLEMENTED for another version; RESOURCE_EXHAUSTED for a
     /// body beyond the limit.
     pub fn parse(bytes: &[u8; PREFIX_LEN], limits: &Limits) -> Result<Prefix, Status> {
+        let prefix = Prefix::of_any_length(bytes)?;
+        if prefix.body_len > limits.frame_len_max {
+            return Err(Status::resource_exhausted(format_args!(
+                "a frame of {} bytes; the limit is {}",
+                prefix.body_len, limits.frame_len_max
+            )));
+        }
+        Ok(prefix)
+    }
+
+    pub(super) fn of_any_length(bytes: &[u8; PREFIX_LEN]) -> Result<Prefix, Status> {
         let [magic, version, h0, h1, body @ ..] = *bytes;
         if magic != MAGIC {
             return Err(Status::invalid_argument("these bytes are no frame"));
@@ -42,14 +53,7 @@ impl Prefix {
         if version != VERSION {
             return Err(Status::unimplemented(format_args!("frames of version {version}; this is version {VERSION}")));
         }
-        let body_len = u64::from_le_bytes(body);
-        if body_len > limits.frame_len_max {
-            return Err(Status::resource_exhausted(format_args!(
-                "a frame of {body_len} bytes; the limit is {}",
-                limits.frame_len_max
-            )));
-        }
-        Ok(Prefix { header_len: u16::from_le_bytes([h0, h1]).into(), body_len })
+        Ok(Prefix { header_len: u16::from_le_bytes([h0, h1]).into(), body_len: u64::from_le_bytes(body) })
     }
 }
 

@@ -16,6 +16,7 @@ mod assembly;
 mod header;
 mod limits;
 mod outgoing;
+mod packet;
 mod payload;
 
 pub use assembly::{Assembled, Assembly};

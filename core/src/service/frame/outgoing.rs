@@ -6,9 +6,9 @@ use bytes::Bytes;
 
 use super::{Header, Kind, PAYLOADS_MAX, Parts};
 use crate::Status;
-use crate::service::{CallOptions, Method};
-use crate::tensor::Charge;
-use crate::wire::Encoded;
+use crate::service::{CallOptions, Request, Response};
+use crate::tensor::{Budget, Charge};
+use crate::wire::{Encoded, Layout, encode_request, encode_response};
 
 /// The most slices that `Outgoing::slices` gives at once.
 const SLICES_MAX: usize = 8;
@@ -38,20 +38,25 @@ impl Outgoing {
     /// A request.
     ///
     /// # Errors
-    /// RESOURCE_EXHAUSTED for more large tensors than a call may have.
-    pub fn request(call: u64, method: Method, encoded: Encoded, options: CallOptions) -> Result<Outgoing, Status> {
+    /// As [`encode_request`]; RESOURCE_EXHAUSTED for more large tensors than a call may have.
+    pub fn request(call: u64, request: &Request, options: CallOptions) -> Result<Outgoing, Status> {
+        let encoded = encode_request(request, Layout::Apart)?;
         let parts = parts(&encoded)?;
-        let kind = Kind::Request { method: method as u8, timeout_ms: options.timeout_ms, parts };
+        let kind = Kind::Request { method: request.method() as u8, timeout_ms: options.timeout_ms, parts };
         Ok(Outgoing::new(call, kind, encoded))
     }
 
-    /// An answer.
-    ///
-    /// # Errors
-    /// As [`Outgoing::request`].
-    pub fn reply(call: u64, method: Method, encoded: Encoded) -> Result<Outgoing, Status> {
-        let parts = parts(&encoded)?;
-        Ok(Outgoing::new(call, Kind::Reply { method: method as u8, parts }, encoded))
+    /// What became of a call: its answer, whose bytes are charged to `budget` until they are sent, or an error, also
+    /// when the answer cannot be sent.
+    pub fn answer(call: u64, result: Result<Response, Status>, budget: &Budget) -> Outgoing {
+        let answer = result.and_then(|response| {
+            let encoded = encode_response(&response, Layout::Apart)?;
+            let parts = parts(&encoded)?;
+            let mut out = Outgoing::new(call, Kind::Reply { method: response.method() as u8, parts }, encoded);
+            out.charge = Some(budget.charge(usize::try_from(out.uncut).unwrap_or(usize::MAX))?);
+            Ok(out)
+        });
+        answer.unwrap_or_else(|status| Outgoing::error(call, &status))
     }
 
     /// An error.
@@ -79,13 +84,6 @@ impl Outgoing {
             part_sent: 0,
             charge: None,
         }
-    }
-
-    /// Holds a charge until all is sent or dropped.
-    #[must_use]
-    pub fn charged(mut self, charge: Charge) -> Outgoing {
-        self.charge = Some(charge);
-        self
     }
 
     /// The call.
@@ -193,11 +191,6 @@ impl Outgoing {
     /// Message and payloads, for transports that send whole buffers.
     pub fn into_body(self) -> Encoded {
         self.body
-    }
-
-    /// Bytes of message and payloads that no frame has begun to send.
-    pub fn uncut(&self) -> u64 {
-        self.uncut
     }
 
     /// Prefix and header of the frame that was begun.

@@ -4,9 +4,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::*;
-use crate::service::{CallOptions, Method, Request, RunCallableRequest};
+use crate::service::{CallOptions, Request, RunCallableRequest};
 use crate::tensor::{Budget, Tensor};
-use crate::wire::{Layout, decode_request, encode_request};
 use crate::{Code, Status};
 
 fn request() -> Request {
@@ -25,8 +24,7 @@ fn request() -> Request {
 }
 
 fn outgoing(options: CallOptions) -> Outgoing {
-    let encoded = encode_request(&request(), Layout::Apart).unwrap();
-    Outgoing::request(9, Method::RunCallable, encoded, options).unwrap()
+    Outgoing::request(9, &request(), options).unwrap()
 }
 
 /// All frames of something, each of at most `len_max` bytes of body, sent in steps of `step` bytes.
@@ -75,9 +73,7 @@ fn received(mut bytes: &[u8], limits: &Limits, budget: &Budget) -> Result<(Reque
         if call.as_ref().is_some_and(|(_, _, assembly)| assembly.left() == 0)
             && let Some((method, options, assembly)) = call.take()
         {
-            let method = Method::from_number(method).ok_or_else(|| Status::invalid_argument("method"))?;
-            let all = assembly.finish()?;
-            let request = decode_request(method, all.encoded, Layout::Apart, &limits.allowance(budget))?;
+            let (request, _) = assembly.finish()?.into_request(method, limits, budget)?;
             return Ok((request, options));
         }
     }
@@ -108,6 +104,29 @@ fn any_cut() {
             assert_eq!(got.feeds[0].bytes().as_ptr().addr() % 64, 0);
         }
     }
+    assert_eq!(budget.used(), 0);
+}
+
+/// A packet is a frame, no more and no less.
+#[test]
+fn packets() {
+    let limits = Limits::default();
+    let budget = limits.budget();
+    let packet = outgoing(CallOptions::default()).into_packet().unwrap();
+    let (header, body) = Header::of_packet(&packet).unwrap();
+    let Kind::Request { method, parts, .. } = header.kind else { panic!("{header:?}") };
+    let of_body = |body| Assembled::of_body(&parts, body, &limits, &budget);
+    assert_same(&of_body(body).unwrap().into_request(method, &limits, &budget).unwrap().0);
+    let code = |result: Result<_, Status>| result.map(|_| ()).unwrap_err().code();
+    let longer = [&packet[..], &[0]].concat();
+    for wrong in [&packet[..packet.len() - 1], &packet[..5], &longer] {
+        assert_eq!(code(Header::of_packet(wrong)), Code::InvalidArgument);
+    }
+    let longer = [body, &[0]].concat();
+    for wrong in [&body[1..], &longer] {
+        assert_eq!(of_body(wrong).map(|_| ()).unwrap_err().code(), Code::InvalidArgument);
+    }
+    assert_eq!(of_body(body).unwrap().into_request(255, &limits, &budget).unwrap_err().code(), Code::InvalidArgument);
     assert_eq!(budget.used(), 0);
 }
 
