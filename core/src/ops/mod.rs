@@ -27,7 +27,7 @@ mod elementwise;
 #[cfg(feature = "alloc")]
 pub mod generate;
 #[cfg(test)]
-mod hostile;
+mod hostile_tests;
 #[cfg(feature = "alloc")]
 pub mod join;
 #[cfg(feature = "alloc")]
