@@ -1,7 +1,9 @@
 //! The client's side of a connection.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::future::Future;
+use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,13 +20,20 @@ use crate::Spawn;
 use crate::conn::Conn;
 use crate::inbox::{End, Inbox};
 
+/// Instead of a number of leaders: the connection has ended, or someone is reading.
+const ENDED: u64 = u64::MAX;
+const BUSY: u64 = u64::MAX - 1;
+
+/// How long a leader that is not polled can hold up the others.
+const LOOK: Duration = Duration::from_millis(5);
+
 /// A connection to a server. Calls are concurrent; dropping the channel ends those that are not answered with
 /// UNAVAILABLE.
 ///
 /// Once the connection is lost every call answers UNAVAILABLE; connect again then.
 #[derive(Debug)]
 pub struct TcpChannel {
-    link: Arc<Link>,
+    ends: Arc<Ends>,
     _task: Task<()>,
 }
 
@@ -63,13 +72,15 @@ impl TcpChannel {
             state: Mutex::new(State { next: 1, calls: HashMap::new(), refused: None }),
             address: address.to_owned(),
         });
-        let task = spawn.spawn(link.clone().run());
-        Ok(TcpChannel { link, _task: task })
+        let read = Box::pin(link.clone().read_all());
+        let ends = Arc::new(Ends { link, reading: Mutex::new(Reading { work: Some(read), leader: None, led: 0 }) });
+        let task = spawn.spawn(ends.clone().run());
+        Ok(TcpChannel { ends, _task: task })
     }
 
     /// The bytes that answers hold which have not been taken yet.
     pub fn bytes_held(&self) -> usize {
-        self.link.budget.used()
+        self.ends.link.budget.used()
     }
 }
 
@@ -92,18 +103,121 @@ async fn open(address: &str) -> Result<Async<TcpStream>, Status> {
 
 impl Channel for TcpChannel {
     fn call(&self, request: Request, options: CallOptions) -> CallFuture {
-        Box::pin(Call { link: self.link.clone(), step: Step::Start(Box::new((request, options))), timer: None })
+        Box::pin(Call { ends: self.ends.clone(), step: Step::Start(Box::new((request, options))), timer: None })
     }
 }
 
 impl Drop for TcpChannel {
     fn drop(&mut self) {
-        self.link.end(&Status::unavailable("the channel was dropped"));
-        self.link.conn.close();
+        self.ends.link.end(&Status::unavailable("the channel was dropped"));
+        self.ends.link.conn.close();
     }
 }
 
 /// What calls and the connection's task share.
+///
+/// The socket is read by whoever waits for it: one call at a time, the leader, reads for itself and all others, so that
+/// an answer comes to the caller's own thread first. The connection's task reads when nobody waits, and looks after the
+/// leader in case that is not polled.
+#[derive(Debug)]
+struct Ends {
+    link: Arc<Link>,
+    reading: Mutex<Reading>,
+}
+
+/// The reading of the socket, polled under the lock.
+struct Reading {
+    work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// The call that reads.
+    leader: Option<u64>,
+    /// How many calls have led.
+    led: u64,
+}
+
+impl fmt::Debug for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reading(leader {:?})", self.leader)
+    }
+}
+
+impl Reading {
+    /// Reads until there are no more bytes.
+    fn poll(&mut self, cx: &mut Context<'_>) {
+        if self.work.as_mut().is_some_and(|work| work.as_mut().poll(cx).is_ready()) {
+            self.work = None;
+        }
+    }
+}
+
+impl Ends {
+    /// Reads for a call that waits, unless another does. Whoever holds the lock goes on until there are no more bytes,
+    /// so nothing is missed by not waiting for it.
+    fn lead(&self, call: u64, cx: &mut Context<'_>) {
+        if let Ok(mut reading) = self.reading.try_lock()
+            && reading.leader.is_none_or(|leader| leader == call)
+        {
+            if reading.leader.replace(call).is_none() {
+                reading.led += 1;
+            }
+            reading.poll(cx);
+        }
+    }
+
+    /// The call reads no more; if it was the leader, another that waits is woken to become it.
+    fn resign(&self, call: u64) {
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        if reading.leader != Some(call) {
+            return;
+        }
+        reading.leader = None;
+        drop(reading);
+        let next = {
+            let state = self.link.state();
+            let mut waiting = state.calls.iter().filter(|(at, waiting)| **at != call && waiting.answer.is_none());
+            waiting.next().map(|(_, waiting)| waiting.waker.clone())
+        };
+        if let Some(next) = next {
+            next.wake();
+        }
+    }
+
+    /// Reads what nobody has read yet. How many calls have led; [`ENDED`] when there is nothing more to read, ever.
+    fn look(&self) -> u64 {
+        let Ok(mut reading) = self.reading.try_lock() else { return BUSY };
+        // Without bytes the socket is left alone, and with it the leader's waker, which it holds.
+        let empty = self.link.conn.socket.get_ref().peek(&mut [0]);
+        if !empty.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+            reading.poll(&mut Context::from_waker(Waker::noop()));
+        }
+        if reading.work.is_none() { ENDED } else { reading.led }
+    }
+
+    /// The connection's task.
+    async fn run(self: Arc<Ends>) {
+        let link = &self.link;
+        let read = async {
+            let mut seen = 0;
+            loop {
+                let led = self.look();
+                if led == ENDED {
+                    break Status::unavailable("the connection has ended");
+                }
+                if led != seen {
+                    // Calls come and go, and read for themselves; waking for their bytes would only take their processor.
+                    seen = led;
+                    Timer::after(LOOK).await;
+                } else if let Err(error) = link.conn.socket.readable().await {
+                    break Status::unavailable(format_args!("the connection broke: {error}"));
+                }
+            }
+        };
+        let status = smol::future::or(read, link.conn.tend(&link.limits)).await;
+        link.end(&status.context(&link.address));
+        link.conn.close();
+    }
+}
+
+/// The connection itself.
 #[derive(Debug)]
 struct Link {
     conn: Arc<Conn>,
@@ -137,6 +251,21 @@ impl Link {
         self.state().calls.contains_key(&call)
     }
 
+    /// The answer to a call, which then is forgotten; without one, the task is woken when there is.
+    fn take(&self, call: u64, cx: &Context<'_>) -> Option<Result<(u8, Assembled), Status>> {
+        let mut state = self.state();
+        let Some(waiting) = state.calls.get_mut(&call) else {
+            return Some(Err(Status::internal("a call was forgotten")));
+        };
+        let answer = waiting.answer.take();
+        if answer.is_some() {
+            state.calls.remove(&call);
+        } else if !waiting.waker.will_wake(cx.waker()) {
+            waiting.waker.clone_from(cx.waker());
+        }
+        answer
+    }
+
     fn deliver(&self, call: u64, answer: Result<(u8, Assembled), Status>) {
         let waker = match self.state().calls.get_mut(&call) {
             Some(waiting) => {
@@ -152,7 +281,7 @@ impl Link {
     fn end(&self, status: &Status) {
         let wakers: Vec<Waker> = {
             let mut state = self.state();
-            state.refused = Some(status.clone());
+            state.refused.get_or_insert_with(|| status.clone());
             let waiting = state.calls.values_mut().filter(|waiting| waiting.answer.is_none());
             let fail = |waiting: &mut Waiting| {
                 waiting.answer = Some(Err(status.clone()));
@@ -163,16 +292,13 @@ impl Link {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// The connection's task.
-    async fn run(self: Arc<Link>) {
-        let read = async {
-            match self.read().await {
-                Ok(()) | Err(End::Closed) => Status::unavailable("the server closed the connection"),
-                Err(End::Broken(error)) => Status::unavailable(format_args!("the connection broke: {error}")),
-                Err(End::Wrong(status)) => status,
-            }
+    /// Reads to the end of the connection.
+    async fn read_all(self: Arc<Link>) {
+        let status = match self.read().await {
+            Ok(()) | Err(End::Closed) => Status::unavailable("the server closed the connection"),
+            Err(End::Broken(error)) => Status::unavailable(format_args!("the connection broke: {error}")),
+            Err(End::Wrong(status)) => status,
         };
-        let status = smol::future::or(read, self.conn.tend(&self.limits)).await;
         self.end(&status.context(&self.address));
         self.conn.close();
     }
@@ -248,7 +374,7 @@ impl Link {
 
 /// One call; dropping it cancels the call at the server.
 struct Call {
-    link: Arc<Link>,
+    ends: Arc<Ends>,
     step: Step,
     timer: Option<(Timer, u64)>,
 }
@@ -276,7 +402,7 @@ impl Future for Call {
                 }
             };
             let call = {
-                let mut state = this.link.state();
+                let mut state = this.ends.link.state();
                 if let Some(status) = &state.refused {
                     let status = status.clone();
                     drop(state);
@@ -291,28 +417,19 @@ impl Future for Call {
             this.step = Step::Sent(call, method);
             this.timer = options.timeout_ms.map(|ms| (Timer::after(Duration::from_millis(ms)), ms));
             out.set_call(call);
-            this.link.conn.send(out);
+            this.ends.link.conn.send(out);
         }
         let Step::Sent(call, method) = this.step else {
             return Poll::Ready(Err(Status::internal("a call was polled after its end")));
         };
-        let answer = {
-            let mut state = this.link.state();
-            match state.calls.get_mut(&call) {
-                Some(waiting) => {
-                    let answer = waiting.answer.take();
-                    if answer.is_some() {
-                        state.calls.remove(&call);
-                    } else if !waiting.waker.will_wake(cx.waker()) {
-                        waiting.waker.clone_from(cx.waker());
-                    }
-                    answer
-                }
-                None => Some(Err(Status::internal("a call was forgotten"))),
-            }
-        };
+        let mut answer = this.ends.link.take(call, cx);
+        if answer.is_none() {
+            this.ends.lead(call, cx);
+            answer = this.ends.link.take(call, cx);
+        }
         if let Some(answer) = answer {
             this.step = Step::Done;
+            this.ends.resign(call);
             return Poll::Ready(answer.and_then(|(number, all)| this.decode(method, number, all)));
         }
         if let Some((timer, ms)) = &mut this.timer
@@ -328,15 +445,16 @@ impl Future for Call {
 
 impl Call {
     fn decode(&self, method: Method, number: u8, all: Assembled) -> Result<Response, Status> {
-        all.into_response(method, number, &self.link.limits, &self.link.budget)
+        all.into_response(method, number, &self.ends.link.limits, &self.ends.link.budget)
     }
 
     fn cancel(&mut self) {
         let Step::Sent(call, _) = std::mem::replace(&mut self.step, Step::Done) else { return };
-        let unanswered = self.link.state().calls.remove(&call).is_some_and(|waiting| waiting.answer.is_none());
-        let begun = self.link.conn.give_up(call);
+        self.ends.resign(call);
+        let unanswered = self.ends.link.state().calls.remove(&call).is_some_and(|waiting| waiting.answer.is_none());
+        let begun = self.ends.link.conn.give_up(call);
         if unanswered && begun {
-            self.link.conn.control(Outgoing::control(call, Kind::Cancel));
+            self.ends.link.conn.control(Outgoing::control(call, Kind::Cancel));
         }
     }
 }
