@@ -26,7 +26,7 @@ mod dispatch;
 mod elementwise;
 #[cfg(feature = "alloc")]
 pub mod generate;
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod hostile_tests;
 #[cfg(feature = "alloc")]
 pub mod join;
@@ -66,7 +66,7 @@ pub mod signature;
 pub mod slices;
 #[cfg(feature = "alloc")]
 pub mod state;
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod testing;
 #[cfg(feature = "alloc")]
 pub mod training;
