@@ -69,13 +69,13 @@ pub(crate) struct Run {
     #[arg(value_name = "GRAPH.pb")]
     pub(crate) graph: PathBuf,
     /// Feed a tensor with the array of an .npy file, as in x:0=images.npy
-    #[arg(long, value_name = "NAME=FILE", value_parser = feed, num_args = 1..)]
+    #[arg(long, value_name = "NAME=FILE", value_parser = feed)]
     pub(crate) feed: Vec<(String, PathBuf)>,
     /// Fetch a tensor, as in y:0
-    #[arg(long, value_name = "NAME", num_args = 1..)]
+    #[arg(long, value_name = "NAME")]
     pub(crate) fetch: Vec<String>,
     /// Run a node for its effect
-    #[arg(long, value_name = "NODE", num_args = 1..)]
+    #[arg(long, value_name = "NODE")]
     pub(crate) target: Vec<String>,
     /// Run a node once before everything else, as the one that initialises variables
     #[arg(long, value_name = "NODE")]
@@ -171,6 +171,7 @@ mod tests {
         let parse = |line: &str| Args::try_parse_from(line.split(' '));
         parse("runstep serve --listen quic://0.0.0.0:0 --listen tcp://localhost:7000 --session-idle-limit 0").unwrap();
         parse("runstep run g.pb --feed x:0=a.npy --fetch y:0 --connect tcp://h:1 --repeat 3 --log debug").unwrap();
+        parse("runstep run --feed x:0=a.npy --feed y:0=b.npy --fetch a --fetch b --target t g.pb").unwrap();
         parse("runstep inspect g.pb --json --svg a.svg").unwrap();
         parse("runstep cert localhost 127.0.0.1 --out certs").unwrap();
         for wrong in [
