@@ -8,7 +8,7 @@ const LABELS: &[u8] = include_bytes!("../data/digits_labels.npy");
 const PIXELS: usize = 64;
 const TRAIN_COUNT: usize = 1500;
 
-/// Images, float32 [n, 64] from 0 to 1, and which digit each is, int32 [n].
+/// Images, float32 `[n, 64]` from 0 to 1, and which digit each is, int32 `[n]`.
 #[derive(Clone, Debug)]
 pub struct Digits {
     /// The images.
