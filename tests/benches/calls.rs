@@ -48,7 +48,7 @@ fn main() {
     let fed = feeds.clone();
     rounds.contestant("inproc_run_add", 500, move || run(&session, &fed));
     let mut hand = echo::hand_over();
-    rounds.contestant("handover", 200, move || hand());
+    rounds.contestant("handover", 200, hand);
 
     let (memory, behind) = runstep_memory::channel(Arc::new(host(1)), Default::default());
     let served = behind.serve(Arc::new(one.clone()));
@@ -70,14 +70,14 @@ fn main() {
 
     let (there, back) = lengths(&feeds);
     let mut tcp_echo = echo::tcp(there, back);
-    rounds.contestant("tcp_echo", 100, move || tcp_echo());
+    rounds.contestant("tcp_echo", 100, tcp_echo);
     let mut blocking = echo::tcp_blocking(there, back);
-    rounds.contestant("tcp_echo_blocking", 100, move || blocking());
+    rounds.contestant("tcp_echo_blocking", 100, blocking);
     let mut quinn = echo::quinn(there, back);
-    rounds.contestant("quinn_echo", 100, move || quinn());
+    rounds.contestant("quinn_echo", 100, quinn);
 
     let mut train = digits(&two);
-    rounds.contestant("digits_cnn_step", 3, move || train());
+    rounds.contestant("digits_cnn_step", 3, train);
 
     let medians = rounds.run(41);
     let ns = |name: &str| medians.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, ns)| *ns);

@@ -42,7 +42,7 @@ struct Table {
 /// | --- | --- |
 /// | waiting for requests: `step` is there | a request takes the step and polls it |
 /// | polled: `step` is out | the poller puts it back, or ends the run |
-/// | ended: `ended` is set | for good: an error, the last request, a request given up, or the session's end |
+/// | ended: `ended` is set | for good: an error, a request given up, or the session's end |
 pub(super) struct PartialRun {
     signature: Arc<RunSignature>,
     control: Arc<StepControl>,
@@ -283,11 +283,14 @@ impl ContinuePartial {
                 Poll::Pending
             }
             Ok(Some(tensors)) => {
+                // Nobody new finds a run whose last request is done, but others that were admitted before may still have
+                // to take what they asked for; the step goes with the last of them.
                 if self.last {
-                    self.end(Status::invalid_argument("the partial run is over"));
-                    drop(step);
-                } else {
-                    self.put_back(step);
+                    self.session.partial_runs.remove(&self.handle);
+                }
+                self.put_back(step);
+                if self.last {
+                    self.run.wakers.wake_all(Some(self.number));
                 }
                 self.finished = true;
                 Poll::Ready(Ok(RunStepResponse { tensors, ..RunStepResponse::default() }))
