@@ -47,7 +47,7 @@ fn main() {
     };
     let fed = feeds.clone();
     rounds.contestant("inproc_run_add", 500, move || run(&session, &fed));
-    let mut hand = echo::hand_over();
+    let hand = echo::hand_over();
     rounds.contestant("handover", 200, hand);
 
     let (memory, behind) = runstep_memory::channel(Arc::new(host(1)), Default::default());
@@ -69,14 +69,14 @@ fn main() {
     contest(&mut rounds, "quic", Arc::new(channel), &feeds);
 
     let (there, back) = lengths(&feeds);
-    let mut tcp_echo = echo::tcp(there, back);
+    let tcp_echo = echo::tcp(there, back);
     rounds.contestant("tcp_echo", 100, tcp_echo);
-    let mut blocking = echo::tcp_blocking(there, back);
+    let blocking = echo::tcp_blocking(there, back);
     rounds.contestant("tcp_echo_blocking", 100, blocking);
-    let mut quinn = echo::quinn(there, back);
+    let quinn = echo::quinn(there, back);
     rounds.contestant("quinn_echo", 100, quinn);
 
-    let mut train = digits(&two);
+    let train = digits(&two);
     rounds.contestant("digits_cnn_step", 3, train);
 
     let medians = rounds.run(41);
