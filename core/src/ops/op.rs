@@ -36,7 +36,7 @@ pub enum Role {
 
 /// An op. Build with [`Op::new`] and the methods that follow; list it in a family's slice.
 ///
-/// ```ignore
+/// ```text
 /// pub static NEG: Op = Op::new("Neg", "x: T -> y: T", "T: {bfloat16, half, float, double, int8, int16, int32, int64}")
 ///     .shape(shape::unchanged)
 ///     .kernel(&[("T", SIGNED)], |node| unary(node, |x| -x));

@@ -5,12 +5,17 @@ use super::Op;
 /// The ops of these names, out of `families`. In a static, it leaves nothing of the others in the program:
 ///
 /// ```
+/// # #[cfg(feature = "alloc")]
+/// # fn main() -> Result<(), runstep::Status> {
 /// use runstep::ops::{ALL, Op, Registry, pick};
 ///
 /// static OPS: [&Op; 3] = pick(ALL, ["Placeholder", "Const", "Neg"]);
 /// let registry = Registry::new(&[&OPS])?;
 /// assert!(registry.find("Neg").is_ok());
-/// # Ok::<(), runstep::Status>(())
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "alloc"))]
+/// # fn main() {}
 /// ```
 ///
 /// # Panics
