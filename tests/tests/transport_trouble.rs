@@ -159,6 +159,35 @@ fn large_tensor_beside_small_calls() {
     });
 }
 
+/// Threads that share a connection take turns at reading for each other; some lose interest just when it is their turn.
+/// No answer is left lying.
+#[test]
+fn threads_read_for_each_other() {
+    let (service, server) = server(Limits::default());
+    let channel = smol::block_on(TcpChannel::connect(&server.url())).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4i32 {
+            let channel = &channel;
+            scope.spawn(move || {
+                for i in 0..1000 {
+                    let script = if i % 3 == thread { Script::Later(2) } else { Script::Echo };
+                    let lost = call(channel, script, Tensor::scalar(-1i32), 30_000);
+                    let kept = async {
+                        let answer = call(channel, script, Tensor::scalar(i), 30_000).await;
+                        assert_eq!(answer.unwrap().to_scalar(), Ok(i), "thread {thread}");
+                    };
+                    let either = smol::future::or(async { drop(lost.await) }, kept);
+                    smol::block_on(either);
+                    let answer = smol::block_on(call(channel, Script::Echo, Tensor::scalar(i), 30_000));
+                    assert_eq!(answer.unwrap().to_scalar(), Ok(i), "thread {thread}");
+                }
+            });
+        }
+    });
+    smol::block_on(service.until(|service| service.alive() == 0));
+    assert_eq!(channel.bytes_held(), 0);
+}
+
 /// A server can be stopped and started on the same port again and again.
 #[test]
 fn the_port_is_free_after_a_stop() {

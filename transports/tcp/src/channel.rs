@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -71,6 +72,7 @@ impl TcpChannel {
             limits,
             state: Mutex::new(State { next: 1, calls: HashMap::new(), refused: None }),
             address: address.to_owned(),
+            leading: AtomicU64::new(0),
         });
         let read = Box::pin(link.clone().read_all());
         let ends = Arc::new(Ends { link, reading: Mutex::new(Reading { work: Some(read), leader: None, led: 0 }) });
@@ -141,7 +143,7 @@ impl fmt::Debug for Reading {
 }
 
 impl Reading {
-    /// Reads until there are no more bytes.
+    /// Reads until there are no more bytes, or the leader's answer has come and what follows it lies in the socket.
     fn poll(&mut self, cx: &mut Context<'_>) {
         if self.work.as_mut().is_some_and(|work| work.as_mut().poll(cx).is_ready()) {
             self.work = None;
@@ -150,8 +152,8 @@ impl Reading {
 }
 
 impl Ends {
-    /// Reads for a call that waits, unless another does. Whoever holds the lock goes on until there are no more bytes,
-    /// so nothing is missed by not waiting for it.
+    /// Reads for a call that waits, unless another does. Whoever holds the lock goes on until there are no more bytes, or
+    /// until its own answer is there and then wakes another, so nothing is missed by not waiting for it.
     fn lead(&self, call: u64, cx: &mut Context<'_>) {
         if let Ok(mut reading) = self.reading.try_lock()
             && reading.leader.is_none_or(|leader| leader == call)
@@ -159,7 +161,9 @@ impl Ends {
             if reading.leader.replace(call).is_none() {
                 reading.led += 1;
             }
+            self.link.leading.store(call, Ordering::Relaxed);
             reading.poll(cx);
+            self.link.leading.store(0, Ordering::Relaxed);
         }
     }
 
@@ -225,6 +229,8 @@ struct Link {
     budget: Budget,
     state: Mutex<State>,
     address: String,
+    /// The call that polls the reading at this moment, 0 for none. Only read by the reading, so by the same thread.
+    leading: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -270,6 +276,10 @@ impl Link {
         let waker = match self.state().calls.get_mut(&call) {
             Some(waiting) => {
                 waiting.answer = Some(answer);
+                if self.leading.load(Ordering::Relaxed) == call {
+                    // It is being polled, and takes its answer next.
+                    return;
+                }
                 std::mem::replace(&mut waiting.waker, Waker::noop().clone())
             }
             None => return,
@@ -306,7 +316,14 @@ impl Link {
     async fn read(&self) -> Result<(), End> {
         let mut inbox = Inbox::new(self.conn.socket.clone());
         let mut arriving: HashMap<u64, (u8, Assembly)> = HashMap::new();
+        let mut answered = 0;
         loop {
+            // To look for more, mostly to find that there is none, would cost the leader as much as its answer did. What
+            // the socket holds wakes the next leader or the task; what the inbox holds would wake nobody.
+            if answered != 0 && answered == self.leading.load(Ordering::Relaxed) && inbox.is_empty() {
+                pause().await;
+            }
+            answered = 0;
             inbox.bulk = arriving.values().any(|(_, assembly)| assembly.left() > crate::FRAME_LEN / 4);
             let (Header { call, kind }, len) = inbox.header(&self.limits).await?;
             self.conn.heard();
@@ -315,7 +332,7 @@ impl Link {
                     match Assembly::new(&parts, &self.limits, &self.budget) {
                         Ok(mut assembly) => {
                             inbox.body(&mut assembly, len).await?;
-                            self.arrived(call, method, assembly, &mut arriving);
+                            answered = self.arrived(call, method, assembly, &mut arriving);
                         }
                         Err(status) => {
                             self.deliver(call, Err(status));
@@ -327,7 +344,7 @@ impl Link {
                     if let Some((method, mut assembly)) = arriving.remove(&call) {
                         inbox.bulk = assembly.left() > crate::FRAME_LEN / 4;
                         inbox.body(&mut assembly, len).await?;
-                        self.arrived(call, method, assembly, &mut arriving);
+                        answered = self.arrived(call, method, assembly, &mut arriving);
                     }
                 }
                 // To a call that nobody waits for any more.
@@ -362,14 +379,22 @@ impl Link {
         }
     }
 
-    fn arrived(&self, call: u64, method: u8, assembly: Assembly, arriving: &mut HashMap<u64, (u8, Assembly)>) {
+    /// Takes in what a frame has brought; the call, once its answer is whole, else 0.
+    fn arrived(&self, call: u64, method: u8, assembly: Assembly, arriving: &mut HashMap<u64, (u8, Assembly)>) -> u64 {
         if assembly.left() > 0 {
             arriving.insert(call, (method, assembly));
-            return;
+            return 0;
         }
         self.conn.give_up(call);
         self.deliver(call, assembly.finish().map(|assembled| (method, assembled)));
+        call
     }
+}
+
+/// Gives control back to whoever polls, who polls again when more is wanted.
+async fn pause() {
+    let mut paused = false;
+    poll_fn(|_| if std::mem::replace(&mut paused, true) { Poll::Ready(()) } else { Poll::Pending }).await;
 }
 
 /// One call; dropping it cancels the call at the server.

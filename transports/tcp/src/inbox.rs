@@ -61,6 +61,11 @@ impl Inbox {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
+    /// All that was read has been taken.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
     /// Reads until at least `len` bytes are in the buffer.
     async fn fill(&mut self, len: usize) -> Result<(), End> {
         while self.end - self.start < len {
