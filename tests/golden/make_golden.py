@@ -10,7 +10,7 @@ from oracle import Oracle  # first: it sets TensorFlow's environment
 import suite
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FAMILIES = ["elementwise", "arrays", "sources", "reductions", "linear", "nn", "state", "streams"]
+FAMILIES = ["elementwise", "arrays", "sources", "reductions", "linear", "nn", "state", "streams", "lists"]
 
 
 def answers(oracle, cases, only=None):

@@ -41,6 +41,22 @@ impl PartialShape {
         let Some(dims) = &self.dims else { return true };
         dims.len() == shape.rank() && dims.iter().zip(shape.dims()).all(|(&d, &s)| d < 0 || d == i64::from(s))
     }
+
+    /// What both shapes together say; `None` when no shape is both.
+    pub fn merge(&self, other: &PartialShape) -> Option<PartialShape> {
+        let (Some(a), Some(b)) = (&self.dims, &other.dims) else {
+            return Some(if self.dims.is_some() { self.clone() } else { other.clone() });
+        };
+        if a.len() != b.len() {
+            return None;
+        }
+        let dims = a.iter().zip(b).map(|(&x, &y)| match (x, y) {
+            (..0, y) => Some(y),
+            (x, ..0) => Some(x),
+            (x, y) => (x == y).then_some(x),
+        });
+        Some(PartialShape { dims: Some(dims.collect::<Option<Vec<i64>>>()?) })
+    }
 }
 
 impl From<&Shape> for PartialShape {

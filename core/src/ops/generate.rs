@@ -32,9 +32,12 @@ static FILL: Op =
     Op::new("Fill", "dims: index_type, value: T -> output: T", "T: type; index_type: {int32, int64} = int32")
         .shape(|c| Ok(alloc::vec![constant_shape(c, 0)]))
         .kernel(&[("index_type", INDICES)], |node| carried!(node, "T", C => fill::<C>(node)));
-static ZEROS_LIKE: Op = Op::new("ZerosLike", "x: T -> y: T", "T: type")
-    .shape(shape::unchanged)
-    .kernel(&[], |node| carried!(node, "T", C => zeros_like::<C>(node)));
+static ZEROS_LIKE: Op = Op::new("ZerosLike", "x: T -> y: T", "T: type").shape(shape::unchanged).kernel(&[], |node| {
+    match node.dtype("T")? {
+        DType::Variant => kernel(zeros_like_variant),
+        _ => carried!(node, "T", C => zeros_like::<C>(node)),
+    }
+});
 static ONES_LIKE: Op = Op::new(
     "OnesLike",
     "x: T -> y: T",
@@ -121,6 +124,16 @@ fn zeros_like<C: Carried>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Sta
         c.set(0, out);
         Ok(())
     })
+}
+
+fn zeros_like_variant(c: &mut Ctx<'_>) -> Result<(), Status> {
+    let input = c.input(0);
+    if input.shape().rank() != 0 {
+        return Err(Status::invalid_argument("ZerosLike non-scalar Tensor with dtype=DT_VARIANT is not supported."));
+    }
+    let zeros = super::tensor_list::zero_variants(input.shape(), input.variants()?, c.budget())?;
+    c.set(0, zeros);
+    Ok(())
 }
 
 fn ones_like<T: Value>() -> Result<Box<dyn Kernel>, Status> {

@@ -35,6 +35,10 @@ mod kernel;
 #[cfg(feature = "alloc")]
 mod known;
 #[cfg(feature = "alloc")]
+mod list_batches;
+#[cfg(feature = "alloc")]
+pub mod lists;
+#[cfg(feature = "alloc")]
 pub mod math;
 #[cfg(feature = "alloc")]
 pub mod matmul;
@@ -55,6 +59,8 @@ pub mod reduce;
 #[cfg(feature = "alloc")]
 mod registry;
 #[cfg(feature = "alloc")]
+mod rows;
+#[cfg(feature = "alloc")]
 pub mod select;
 #[cfg(feature = "alloc")]
 pub mod shape;
@@ -66,6 +72,8 @@ pub mod signature;
 pub mod slices;
 #[cfg(feature = "alloc")]
 pub mod state;
+#[cfg(feature = "alloc")]
+mod tensor_list;
 #[cfg(all(test, feature = "alloc"))]
 mod testing;
 #[cfg(feature = "alloc")]
@@ -113,6 +121,7 @@ pub static ALL: &[&[&Op]] = &[
     pool::OPS,
     norm::OPS,
     state::OPS,
+    lists::OPS,
     training::OPS,
     random::OPS,
     assert::OPS,

@@ -14,6 +14,7 @@ use crate::kernels::binary::{self, Add};
 use crate::kernels::element::Number;
 use crate::kernels::parallel::chunks_mut;
 use crate::kernels::select as k;
+use crate::tensor::DType;
 
 /// This family.
 pub static OPS: &[&Op] = &[&SELECT, &SELECT_V2, &ADD_N];
@@ -24,6 +25,25 @@ static SELECT: Op = Op::new("Select", "condition: bool, t: T, e: T -> output: T"
 static SELECT_V2: Op = Op::new("SelectV2", "condition: bool, t: T, e: T -> output: T", "T: type")
     .shape(select_shape)
     .kernel(&[], |node| carried!(node, "T", C => select_v2::<C>(node)));
+/// Everything that can be added, and variants, which know for themselves.
+const ADDED: &[DType] = &[
+    DType::Float,
+    DType::Double,
+    DType::Int32,
+    DType::Uint8,
+    DType::Int16,
+    DType::Int8,
+    DType::Complex64,
+    DType::Int64,
+    DType::Bfloat16,
+    DType::Uint16,
+    DType::Complex128,
+    DType::Half,
+    DType::Uint32,
+    DType::Uint64,
+    DType::Variant,
+];
+
 static ADD_N: Op = Op::new(
     "AddN",
     "inputs: N * T -> sum: T",
@@ -32,7 +52,10 @@ static ADD_N: Op = Op::new(
 )
 .commutative()
 .shape(shape::unchanged)
-.kernel(&[("T", NUMBERS)], |node| dispatch!(node, "T", NUMBERS T => add_n::<T>()));
+.kernel(&[("T", ADDED)], |node| match node.dtype("T")? {
+    DType::Variant => kernel(add_n_variants),
+    _ => dispatch!(node, "T", NUMBERS T => add_n::<T>()),
+});
 
 fn select<C: Carried>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
     let dtype = node.dtype("T")?;
@@ -134,6 +157,21 @@ fn add_n<T: Value + Number>() -> Result<Box<dyn Kernel>, Status> {
         c.set(0, out);
         Ok(())
     })
+}
+
+fn add_n_variants(c: &mut Ctx<'_>) -> Result<(), Status> {
+    let mut sum = c.input(0).clone();
+    if c.num_inputs() > 1 && sum.shape().rank() != 0 {
+        return Err(Status::invalid_argument(format_args!(
+            "AddN of non-scalar Tensor with dtype=DT_VARIANT is not supported; inputs[0] has shape: {}",
+            sum.shape()
+        )));
+    }
+    for i in 1..c.num_inputs() {
+        sum = super::tensor_list::add_tensors(&sum, c.input(i), c.budget())?;
+    }
+    c.set(0, sum);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -126,17 +126,22 @@ impl Device {
 
 /// Runs a kernel on inputs that it may take and on outputs of the run before.
 pub(crate) fn call(kernel: &dyn Kernel, inputs: &[Tensor], outputs: &mut Vec<Tensor>) -> Result<(), Status> {
+    call_moved(kernel, inputs.to_vec(), outputs)
+}
+
+/// As [`call`], on inputs that nobody else holds.
+pub(crate) fn call_moved(kernel: &dyn Kernel, inputs: Vec<Tensor>, outputs: &mut Vec<Tensor>) -> Result<(), Status> {
     let (n, m) = (inputs.len() as u32, outputs.len() as u32);
     let args: Vec<u32> =
         (0..n).map(|i| arg::SLOT | arg::LAST_USE | i).chain((n..n + m).map(|i| arg::SLOT | i)).collect();
-    let mut slots: Vec<Tensor> = inputs.iter().cloned().chain(outputs.drain(..)).collect();
+    let mut slots: Vec<Tensor> = inputs.into_iter().chain(outputs.drain(..)).collect();
     let missing = Tensor::default();
     let env = Env { host: &NoHost, budget: None, step_id: 1 };
     let mut scratch = Vec::new();
     let mut ctx = Ctx {
         env: &env,
         args: &args,
-        num_inputs: inputs.len(),
+        num_inputs: n as usize,
         slots: &mut slots,
         invariants: &[],
         constants: &[],
@@ -144,7 +149,7 @@ pub(crate) fn call(kernel: &dyn Kernel, inputs: &[Tensor], outputs: &mut Vec<Ten
         scratch: &mut scratch,
     };
     let result = kernel.run(&mut ctx);
-    outputs.extend(slots.drain(inputs.len()..));
+    outputs.extend(slots.drain(n as usize..));
     result
 }
 

@@ -4,7 +4,8 @@ use alloc::sync::Arc;
 use core::any::Any;
 use core::fmt;
 
-use super::{DType, Shape};
+use super::{Budget, DType, Shape};
+use crate::Status;
 
 /// An element of a string tensor: shared bytes of any content.
 pub use bytes::Bytes as Str;
@@ -70,6 +71,30 @@ impl fmt::Debug for ResourceHandle {
 pub trait VariantValue: Any + Send + Sync {
     /// The type's name as TensorFlow registers it, for example `tensorflow::TensorList`.
     fn type_name(&self) -> &'static str;
+
+    /// How many values lie within each other here, this one counted: what keeps letting go of one from recursing deeply.
+    fn depth(&self) -> u32 {
+        1
+    }
+
+    /// A value of zeros of the same form, for `ZerosLike`.
+    ///
+    /// # Errors
+    /// INTERNAL when values of the type have none; RESOURCE_EXHAUSTED when memory or budget is used up.
+    fn zeros_like(&self, budget: Option<&Budget>) -> Result<Variant, Status> {
+        let _ = budget;
+        Err(Status::internal(format_args!("there are no zeros like a {}", self.type_name())))
+    }
+
+    /// The sum of this value and another, for `AddN`.
+    ///
+    /// # Errors
+    /// INTERNAL when values of the type have no sum; INVALID_ARGUMENT when these two have none; RESOURCE_EXHAUSTED when
+    /// memory or budget is used up.
+    fn add(&self, other: &Variant, budget: Option<&Budget>) -> Result<Variant, Status> {
+        let _ = (other, budget);
+        Err(Status::internal(format_args!("there is no sum of a {}", self.type_name())))
+    }
 }
 
 /// An element of a variant tensor; the empty one is what an uninitialised element holds.
@@ -85,6 +110,21 @@ impl Variant {
     /// Whether there is no value.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
+    }
+
+    /// The value, whatever its type.
+    pub fn any(&self) -> Option<&dyn VariantValue> {
+        self.0.as_deref()
+    }
+
+    /// The value's type; `None` when there is no value.
+    pub fn type_name(&self) -> Option<&'static str> {
+        self.0.as_deref().map(VariantValue::type_name)
+    }
+
+    /// The value's [depth](VariantValue::depth), 0 when there is none.
+    pub fn depth(&self) -> u32 {
+        self.0.as_deref().map_or(0, VariantValue::depth)
     }
 
     /// The value, when it is of type `V`.
