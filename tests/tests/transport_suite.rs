@@ -10,6 +10,7 @@ use runstep::Status;
 use runstep::service::Service;
 use runstep::service::frame::Limits;
 use runstep::service::suite::{self, Boxed, Connected, Subject, Traits};
+use runstep_grpc::GrpcChannel;
 use runstep_host::StdHost;
 use runstep_quic::{ClientOptions, Identity, QuicChannel, ServerOptions, Trust};
 use runstep_tcp::{Spawn, TcpChannel};
@@ -128,6 +129,35 @@ impl Subject for Quic {
     }
 }
 
+struct Grpc;
+
+impl Subject for Grpc {
+    fn connect(&self, service: Arc<dyn Service>, limits: Limits) -> Boxed<'_, Result<Connected, Status>> {
+        Box::pin(async move {
+            let listener = TcpListener::bind("127.0.0.1:0").map_err(Status::unavailable)?;
+            let mut options = runstep_grpc::ServerOptions::default();
+            options.limits = limits;
+            let server = runstep_grpc::serve(listener, service, options).map_err(Status::unavailable)?;
+            let channel = GrpcChannel::connect(&server.url()).await?;
+            let server: Shared<runstep_grpc::Server> = Arc::new(Mutex::new(Some(server)));
+            let (ended, held) = (server.clone(), server.clone());
+            Ok(Connected {
+                channel: Arc::new(channel),
+                cut: Box::new(move || drop(server.lock().unwrap().take())),
+                shutdown: Box::new(move |wait| {
+                    let server = ended.lock().unwrap().take().unwrap();
+                    Box::pin(server.shutdown(Duration::from_secs(if wait { 100 } else { 0 })))
+                }),
+                bytes_held: Box::new(move || held.lock().unwrap().as_ref().map_or(0, |server| server.bytes_held())),
+            })
+        })
+    }
+
+    fn run(&self, future: Boxed<'_, ()>) {
+        smol::block_on(future);
+    }
+}
+
 #[test]
 fn memory() {
     pass(Memory(Arc::new(StdHost::with_threads(1).unwrap())));
@@ -141,4 +171,9 @@ fn tcp() {
 #[test]
 fn quic() {
     pass(Quic(Identity::self_signed(&["127.0.0.1"]).unwrap()));
+}
+
+#[test]
+fn grpc() {
+    pass(Grpc);
 }

@@ -7,6 +7,7 @@ pub mod frame;
 mod messages;
 #[cfg(feature = "testing")]
 pub mod suite;
+pub mod whole;
 
 use alloc::boxed::Box;
 use core::future::Future;

@@ -27,6 +27,9 @@ pub enum Layout {
     Whole,
     /// Beside the message.
     Apart,
+    /// Taken out of a whole message while it arrived: in the place of every content that is not small stands a token of
+    /// [`token`], with the number of its payload.
+    Sieved,
 }
 
 /// An encoded request or response.
@@ -62,16 +65,7 @@ pub fn encode_request(request: &Request, layout: Layout) -> Result<Encoded, Stat
             target: r.targets.clone(),
             request_id: r.request_id,
         }),
-        Request::RunStep(r) => encode(&g::RunStepRequest {
-            session_handle: r.session_handle.clone(),
-            feed: out.named(&r.feeds)?,
-            fetch: r.fetches.clone(),
-            target: r.targets.clone(),
-            options: options::run_options_to_proto(&r.options),
-            partial_run_handle: r.partial_run_handle.clone(),
-            store_errors_in_response_body: r.store_errors_in_response_body,
-            request_id: r.request_id,
-        }),
+        Request::RunStep(r) => encode(&run_step_request(r, out.named(&r.feeds)?)),
         Request::CloseSession(r) => encode(&g::CloseSessionRequest { session_handle: r.session_handle.clone() }),
         Request::ListDevices(r) => encode(&g::ListDevicesRequest { session_handle: r.session_handle.clone() }),
         Request::Reset(r) => {
@@ -82,12 +76,7 @@ pub fn encode_request(request: &Request, layout: Layout) -> Result<Encoded, Stat
             options: Some(options::callable_options_to_proto(&r.options)),
             request_id: r.request_id,
         }),
-        Request::RunCallable(r) => encode(&g::RunCallableRequest {
-            session_handle: r.session_handle.clone(),
-            handle: r.handle,
-            feed: out.tensors(&r.feeds)?,
-            request_id: r.request_id,
-        }),
+        Request::RunCallable(r) => encode(&run_callable_request(r, out.tensors(&r.feeds)?)),
         Request::ReleaseCallable(r) => {
             encode(&g::ReleaseCallableRequest { session_handle: r.session_handle.clone(), handle: r.handle })
         }
@@ -202,15 +191,7 @@ pub fn encode_response(response: &Response, layout: Layout) -> Result<Encoded, S
         Response::PartialRunSetup(r) => {
             encode(&g::PartialRunSetupResponse { partial_run_handle: r.partial_run_handle.clone() })
         }
-        Response::RunStep(r) => {
-            let (code, text) = r.error.as_ref().map_or((Code::Ok, ""), |(code, text)| (*code, text.as_str()));
-            encode(&g::RunStepResponse {
-                tensor: out.named(&r.tensors)?,
-                metadata: options::metadata_to_proto(&r.metadata)?,
-                status_code: code as i32,
-                status_error_message: text.into(),
-            })
-        }
+        Response::RunStep(r) => encode(&run_step_response(r, out.named(&r.tensors)?)?),
         Response::CloseSession => encode(&g::CloseSessionResponse {}),
         Response::ListDevices(r) => encode(&g::ListDevicesResponse {
             local_device: devices(&r.local_devices),
@@ -218,10 +199,7 @@ pub fn encode_response(response: &Response, layout: Layout) -> Result<Encoded, S
         }),
         Response::Reset => encode(&g::ResetResponse {}),
         Response::MakeCallable(r) => encode(&g::MakeCallableResponse { handle: r.handle }),
-        Response::RunCallable(r) => encode(&g::RunCallableResponse {
-            fetch: out.tensors(&r.fetches)?,
-            metadata: options::metadata_to_proto(&r.metadata)?,
-        }),
+        Response::RunCallable(r) => encode(&run_callable_response(r, out.tensors(&r.fetches)?)?),
         Response::ReleaseCallable => encode(&g::ReleaseCallableResponse {}),
     };
     Ok(Encoded { message, payloads: out.payloads })
@@ -294,6 +272,56 @@ pub fn decode_response(
     Ok(response)
 }
 
+pub(super) fn run_step_request(r: &RunStepRequest, feed: Vec<g::NamedTensorProto>) -> g::RunStepRequest {
+    g::RunStepRequest {
+        session_handle: r.session_handle.clone(),
+        feed,
+        fetch: r.fetches.clone(),
+        target: r.targets.clone(),
+        options: options::run_options_to_proto(&r.options),
+        partial_run_handle: r.partial_run_handle.clone(),
+        store_errors_in_response_body: r.store_errors_in_response_body,
+        request_id: r.request_id,
+    }
+}
+
+pub(super) fn run_callable_request(r: &RunCallableRequest, feed: Vec<g::TensorProto>) -> g::RunCallableRequest {
+    g::RunCallableRequest { session_handle: r.session_handle.clone(), handle: r.handle, feed, request_id: r.request_id }
+}
+
+pub(super) fn run_step_response(
+    r: &RunStepResponse,
+    tensor: Vec<g::NamedTensorProto>,
+) -> Result<g::RunStepResponse, Status> {
+    let (code, text) = r.error.as_ref().map_or((Code::Ok, ""), |(code, text)| (*code, text.as_str()));
+    Ok(g::RunStepResponse {
+        tensor,
+        metadata: options::metadata_to_proto(&r.metadata)?,
+        status_code: code as i32,
+        status_error_message: text.into(),
+    })
+}
+
+pub(super) fn run_callable_response(
+    r: &RunCallableResponse,
+    fetch: Vec<g::TensorProto>,
+) -> Result<g::RunCallableResponse, Status> {
+    Ok(g::RunCallableResponse { fetch, metadata: options::metadata_to_proto(&r.metadata)? })
+}
+
+/// What stands for a content that was taken out of a message, of the length from which contents are taken out: no
+/// content that was left in is as long, so that a token cannot be mistaken.
+pub fn token(payload: usize) -> [u8; TOKEN_LEN] {
+    let mut token = [0; TOKEN_LEN];
+    if let Some(start) = token.first_chunk_mut() {
+        *start = (payload as u64).to_le_bytes();
+    }
+    token
+}
+
+/// Bytes of a token, and the length from which a content is taken out of its message.
+pub const TOKEN_LEN: usize = SHARED_LEN_MIN;
+
 struct Sender {
     layout: Layout,
     payloads: Vec<Bytes>,
@@ -342,7 +370,12 @@ impl<'a> Receiver<'a> {
     }
 
     fn tensor(&mut self, mut message: g::TensorProto) -> Result<Tensor, Status> {
-        if self.layout == Layout::Apart && is_apart(&message)? {
+        if self.layout == Layout::Sieved && message.tensor_content.len() >= TOKEN_LEN {
+            let number = message.tensor_content.first_chunk().map(|start| u64::from_le_bytes(*start));
+            let payload = number.and_then(|number| self.payloads.as_slice().get(usize::try_from(number).ok()?));
+            message.tensor_content =
+                payload.cloned().ok_or_else(|| Status::invalid_argument("the bytes of a tensor are missing"))?;
+        } else if self.layout == Layout::Apart && is_apart(&message)? {
             let payload = self.payloads.next();
             message.tensor_content =
                 payload.ok_or_else(|| Status::invalid_argument("the bytes of a tensor are missing"))?;
@@ -365,6 +398,8 @@ impl<'a> Receiver<'a> {
     fn finish(mut self) -> Result<(), Status> {
         match self.payloads.next() {
             None => Ok(()),
+            // Of a field that came again, the last counts, and the payloads of the others are nobody's.
+            Some(_) if self.layout == Layout::Sieved => Ok(()),
             Some(_) => Err(Status::invalid_argument("there are bytes of more tensors than the message names")),
         }
     }

@@ -22,7 +22,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve sessions to clients over QUIC and TCP
+    /// Serve sessions to clients over QUIC, TCP and gRPC
     Serve(Serve),
     /// Run a graph once or more and print, or write, what it gives
     Run(Run),
@@ -34,7 +34,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Serve {
-    /// Where to listen: quic://HOST:PORT or tcp://HOST:PORT; port 0 takes a free one. Prints `listening on URL` for each
+    /// Where to listen: quic://HOST:PORT, tcp://HOST:PORT or grpc://HOST:PORT; port 0 takes a free one. Prints `listening on URL` for each
     #[arg(long, value_name = "URL", required = true, num_args = 1..)]
     pub(crate) listen: Vec<Endpoint>,
     /// Collect sessions that nobody has used for this long: seconds, or as in 1d, 2h30m; 0 for never

@@ -7,6 +7,7 @@ use runstep::client::Client;
 use runstep::host::Host;
 use runstep::ops::{ALL, KNOWN, Registry};
 use runstep::session::{MasterOptions, Server};
+use runstep_grpc::GrpcChannel;
 use runstep_host::StdHost;
 use runstep_memory::Direct;
 use runstep_quic::{ClientOptions, Identity, QuicChannel};
@@ -34,6 +35,7 @@ pub(crate) fn in_process(threads: Option<usize>) -> Result<Client, Failure> {
 pub(crate) async fn remote(endpoint: &Endpoint, trust: &Trust) -> Result<Client, Failure> {
     match endpoint.scheme {
         Scheme::Tcp => Ok(Client::new(Arc::new(TcpChannel::connect(&endpoint.address).await?))),
+        Scheme::Grpc => Ok(Client::new(Arc::new(GrpcChannel::connect(&endpoint.address).await?))),
         Scheme::Quic => {
             let believed = match &trust.ca {
                 Some(path) => runstep_quic::Trust::Roots(text(path)?),

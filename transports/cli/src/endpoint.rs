@@ -1,4 +1,4 @@
-//! Where a server listens and a client calls: `quic://HOST:PORT` or `tcp://HOST:PORT`.
+//! Where a server listens and a client calls: `quic://`, `tcp://` or `grpc://`, and `HOST:PORT`.
 
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -11,6 +11,7 @@ use crate::failure::Failure;
 pub(crate) enum Scheme {
     Quic,
     Tcp,
+    Grpc,
 }
 
 /// A transport and an address.
@@ -42,11 +43,13 @@ impl FromStr for Endpoint {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Endpoint, String> {
-        let (scheme, address) = text.split_once("://").ok_or("write quic://HOST:PORT or tcp://HOST:PORT")?;
+        let (scheme, address) =
+            text.split_once("://").ok_or("write quic://HOST:PORT, tcp://HOST:PORT or grpc://HOST:PORT")?;
         let scheme = match scheme {
             "quic" => Scheme::Quic,
             "tcp" => Scheme::Tcp,
-            other => return Err(format!("there is no transport {other}; write quic://HOST:PORT or tcp://HOST:PORT")),
+            "grpc" => Scheme::Grpc,
+            other => return Err(format!("there is no transport {other}; there are quic://, tcp:// and grpc://")),
         };
         let address = address.trim_end_matches('/');
         let port = address.rsplit_once(':').filter(|(host, _)| !host.is_empty()).map(|(_, port)| port.parse::<u16>());
@@ -62,6 +65,7 @@ impl fmt::Display for Endpoint {
         let scheme = match self.scheme {
             Scheme::Quic => "quic",
             Scheme::Tcp => "tcp",
+            Scheme::Grpc => "grpc",
         };
         write!(f, "{scheme}://{}", self.address)
     }
@@ -74,9 +78,12 @@ mod tests {
     /// URLs come back as they were; others say what is missing.
     #[test]
     fn urls() {
-        for (text, host) in
-            [("quic://localhost:0", "localhost"), ("tcp://[::1]:7000", "::1"), ("tcp://10.0.0.1:65535", "10.0.0.1")]
-        {
+        for (text, host) in [
+            ("quic://localhost:0", "localhost"),
+            ("tcp://[::1]:7000", "::1"),
+            ("grpc://h:2222", "h"),
+            ("tcp://10.0.0.1:65535", "10.0.0.1"),
+        ] {
             let endpoint: Endpoint = text.parse().unwrap();
             assert_eq!((endpoint.to_string().as_str(), endpoint.host()), (text, host));
         }

@@ -1,4 +1,4 @@
-//! `runstep serve`: a master behind QUIC and TCP until a signal ends it.
+//! `runstep serve`: a master behind QUIC, TCP and gRPC until a signal ends it.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -97,6 +97,7 @@ async fn until_signal(args: &Serve, server: &Server, executor: Arc<Executor<'sta
 enum Listener {
     Quic(runstep_quic::Server),
     Tcp(runstep_tcp::Server),
+    Grpc(runstep_grpc::Server),
 }
 
 impl Listener {
@@ -117,6 +118,16 @@ impl Listener {
                         .map_err(|e| e.to_string())
                 };
                 listen().map(Listener::Tcp).map_err(|e| Failure::at(endpoint, e))
+            }
+            Scheme::Grpc => {
+                let listen = || {
+                    let listener = TcpListener::bind(&*endpoint.resolve().map_err(|e| e.to_string())?);
+                    let listener = listener.map_err(|e| e.to_string())?;
+                    let mut options = runstep_grpc::ServerOptions::default();
+                    options.spawn = runstep_grpc::Spawn::On(executor.clone());
+                    runstep_grpc::serve(listener, service.clone(), options).map_err(|e| e.to_string())
+                };
+                listen().map(Listener::Grpc).map_err(|e| Failure::at(endpoint, e))
             }
             Scheme::Quic => {
                 let mut options = ServerOptions::new(own_identity(args)?);
@@ -140,6 +151,7 @@ impl Listener {
         match self {
             Listener::Quic(server) => server.url(),
             Listener::Tcp(server) => server.url(),
+            Listener::Grpc(server) => server.url(),
         }
     }
 
@@ -147,6 +159,7 @@ impl Listener {
         match self {
             Listener::Quic(server) => server.shutdown(GRACE).await,
             Listener::Tcp(server) => server.shutdown(GRACE).await,
+            Listener::Grpc(server) => server.shutdown(GRACE).await,
         }
     }
 }

@@ -23,6 +23,7 @@ pub use assembly::{Assembled, Assembly};
 pub use header::{HEADER_LEN_MAX, Header, Kind, PREFIX_LEN, Parts, Prefix, VERSION, Wrong};
 pub use limits::{Limits, PAYLOADS_MAX};
 pub use outgoing::Outgoing;
+pub(super) use payload::Payload;
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use crate::tensor::Buffer;
 
 /// Bytes of known length in memory aligned to 64, written while they arrive and then shared.
 #[derive(Debug)]
-pub(super) struct Payload {
+pub(in crate::service) struct Payload {
     buffer: Buffer,
     len: usize,
 }
@@ -15,22 +15,22 @@ pub(super) struct Payload {
 impl Payload {
     /// Zeros of `len` bytes. Large memory is only reserved: pages are taken when bytes are written to them, where the
     /// system gives memory by pages.
-    pub(super) fn new(len: usize) -> Result<Payload, Status> {
+    pub(in crate::service) fn new(len: usize) -> Result<Payload, Status> {
         Ok(Payload { buffer: Buffer::new(len, None)?, len })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::service) fn len(&self) -> usize {
         self.len
     }
 
     /// The bytes from `start` on, for writing.
-    pub(super) fn space(&mut self, start: usize) -> &mut [u8] {
+    pub(in crate::service) fn space(&mut self, start: usize) -> &mut [u8] {
         let len = self.len;
         self.buffer.bytes_mut().and_then(|bytes| bytes.get_mut(start..len)).unwrap_or_default()
     }
 
     /// The same bytes for tensors to share.
-    pub(super) fn into_bytes(self) -> Bytes {
+    pub(in crate::service) fn into_bytes(self) -> Bytes {
         Bytes::from_owner(self)
     }
 }
