@@ -32,6 +32,9 @@ pub fn table() -> String {
 }
 
 fn dtypes(registry: &Registry, op: &Op) -> String {
+    if op.role == Role::Call {
+        return "any; its functions become part of the graph".into();
+    }
     if op.role != Role::Kernel {
         return "any; done by the scheduler".into();
     }

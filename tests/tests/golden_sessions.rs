@@ -44,7 +44,11 @@ impl Engine for Master {
     fn lacks(&self, graph: &[u8]) -> Option<String> {
         let graph: GraphDef = wire::decode(Bytes::copy_from_slice(graph), &Limits::default()).ok()?;
         let lacks = |op: &String| self.registry.find(op).is_ok_and(|info| info.op.is_none());
-        graph.node.into_iter().map(|node| node.op).find(lacks)
+        let functions = graph.library.unwrap_or_default().function;
+        let names: Vec<String> =
+            functions.iter().filter_map(|f| f.signature.as_ref()).map(|signature| signature.name.clone()).collect();
+        let nodes = graph.node.into_iter().chain(functions.into_iter().flat_map(|f| f.node_def));
+        nodes.map(|node| node.op).filter(|op| !names.contains(op)).find(lacks)
     }
 
     fn create(&mut self, bytes: &[u8], config: &[u8]) -> Result<OpenSession, Status> {
@@ -107,6 +111,9 @@ const MISUSE: &Otherwise = &[
     ("create/constant: unknown dtype", &[0], TENSOR),
 ];
 
+/// Where calls of functions mean to be answered otherwise.
+const FUNCTIONS: &Otherwise = &[];
+
 #[test]
 fn misuse() {
     check(&mut master(), "misuse", MISUSE);
@@ -115,4 +122,9 @@ fn misuse() {
 #[test]
 fn control_flow() {
     check(&mut master(), "control_flow", &[]);
+}
+
+#[test]
+fn functions() {
+    check(&mut master(), "functions", FUNCTIONS);
 }

@@ -98,6 +98,16 @@ impl Graph {
     pub(crate) fn from_nodes(nodes: Vec<Node>) -> Graph {
         Graph { nodes, ..Graph::default() }
     }
+
+    /// This graph with other nodes, whose edges and names are known to be right; the functions stay.
+    pub(crate) fn with_nodes(&self, nodes: Vec<Node>, by_name: HashMap<Arc<str>, NodeId>) -> Graph {
+        Graph { nodes, by_name, functions: self.functions.clone(), versions: self.versions.clone() }
+    }
+
+    /// A copy of the table of names.
+    pub(crate) fn names(&self) -> HashMap<Arc<str>, NodeId> {
+        self.by_name.clone()
+    }
 }
 
 /// A dataflow graph. Grows by [`Graph::extend`]; nodes never change or go away.

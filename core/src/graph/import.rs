@@ -245,7 +245,7 @@ fn check_input_order(spec: &NodeSpec) -> Result<(), Status> {
 }
 
 /// Checks the given attributes against the declaration and fills in defaults. Undeclared ones are kept.
-fn check_attrs(signature: &Signature, given: Vec<(Arc<str>, AttrValue)>) -> Result<Attrs, Status> {
+pub(crate) fn check_attrs(signature: &Signature, given: Vec<(Arc<str>, AttrValue)>) -> Result<Attrs, Status> {
     let mut attrs = Attrs::new(given);
     for def in &signature.attrs {
         match (attrs.get(&def.name), &def.default) {

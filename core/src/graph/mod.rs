@@ -12,5 +12,6 @@ pub use attr::{AttrValue, Attrs, FuncRef, PartialShape};
 pub use builder::{GraphBuilder, Output};
 pub use frames::{FrameId, Frames};
 pub use graph_type::{Edge, Function, Graph, Node, NodeId, Versions};
+pub(crate) use import::check_attrs;
 pub use import::{GRAPH_VERSION, NodeSpec};
 pub use name::{Endpoint, check_node_name};

@@ -50,11 +50,13 @@ fn declared(c: &shape::ShapeContext<'_>) -> crate::status::Result<alloc::vec::Ve
     Ok(alloc::vec![c.node.attrs.shape("shape")?.clone()])
 }
 
-static NO_OP: Op = Op::new("NoOp", "->", "").role(Role::NoOp).shape(shape::unknown);
-static CONTROL_TRIGGER: Op = Op::new("ControlTrigger", "->", "").role(Role::ControlTrigger).shape(shape::unknown);
+pub(crate) static NO_OP: Op = Op::new("NoOp", "->", "").role(Role::NoOp).shape(shape::unknown);
+pub(crate) static CONTROL_TRIGGER: Op =
+    Op::new("ControlTrigger", "->", "").role(Role::ControlTrigger).shape(shape::unknown);
 
-static IDENTITY: Op = Op::new("Identity", "input: T -> output: T", "T: type").role(Role::Alias).shape(shape::unchanged);
-static IDENTITY_N: Op = Op::new("IdentityN", "input: T -> output: T", "T: list(type) >= 1")
+pub(crate) static IDENTITY: Op =
+    Op::new("Identity", "input: T -> output: T", "T: type").role(Role::Alias).shape(shape::unchanged);
+pub(crate) static IDENTITY_N: Op = Op::new("IdentityN", "input: T -> output: T", "T: list(type) >= 1")
     .role(Role::Alias)
     .shape(|c| Ok(c.inputs.to_vec()));
 static STOP_GRADIENT: Op =
@@ -68,7 +70,7 @@ static REF_IDENTITY: Op = Op::new("RefIdentity", "input: Ref(T) -> output: Ref(T
     .allows_uninitialized_input()
     .shape(shape::unchanged);
 
-static SWITCH: Op = Op::new("Switch", "data: T, pred: bool -> output_false: T, output_true: T", "T: type")
+pub(crate) static SWITCH: Op = Op::new("Switch", "data: T, pred: bool -> output_false: T, output_true: T", "T: type")
     .role(Role::Switch)
     .shape(shape::unchanged);
 static REF_SWITCH: Op =
@@ -76,9 +78,10 @@ static REF_SWITCH: Op =
         .role(Role::Switch)
         .allows_uninitialized_input()
         .shape(shape::unchanged);
-static MERGE: Op = Op::new("Merge", "inputs: N * T -> output: T, value_index: int32", "T: type; N: int >= 1")
-    .role(Role::Merge)
-    .shape(merged);
+pub(crate) static MERGE: Op =
+    Op::new("Merge", "inputs: N * T -> output: T, value_index: int32", "T: type; N: int >= 1")
+        .role(Role::Merge)
+        .shape(merged);
 static REF_MERGE: Op =
     Op::new("RefMerge", "inputs: N * Ref(T) -> output: Ref(T), value_index: int32", "T: type; N: int >= 1")
         .role(Role::Merge)
@@ -92,15 +95,18 @@ fn merged(c: &shape::ShapeContext<'_>) -> crate::status::Result<alloc::vec::Vec<
 }
 
 const ENTER_ATTRS: &str = "T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10";
-static ENTER: Op = Op::new("Enter", "data: T -> output: T", ENTER_ATTRS).role(Role::Enter).shape(shape::unchanged);
+pub(crate) static ENTER: Op =
+    Op::new("Enter", "data: T -> output: T", ENTER_ATTRS).role(Role::Enter).shape(shape::unchanged);
 static REF_ENTER: Op =
     Op::new("RefEnter", "data: Ref(T) -> output: Ref(T)", ENTER_ATTRS).role(Role::Enter).shape(shape::unchanged);
-static EXIT: Op = Op::new("Exit", "data: T -> output: T", "T: type").role(Role::Exit).shape(shape::unchanged);
+pub(crate) static EXIT: Op =
+    Op::new("Exit", "data: T -> output: T", "T: type").role(Role::Exit).shape(shape::unchanged);
 static REF_EXIT: Op =
     Op::new("RefExit", "data: Ref(T) -> output: Ref(T)", "T: type").role(Role::Exit).shape(shape::unchanged);
-static NEXT_ITERATION: Op =
+pub(crate) static NEXT_ITERATION: Op =
     Op::new("NextIteration", "data: T -> output: T", "T: type").role(Role::NextIteration).shape(shape::unchanged);
 static REF_NEXT_ITERATION: Op = Op::new("RefNextIteration", "data: Ref(T) -> output: Ref(T)", "T: type")
     .role(Role::NextIteration)
     .shape(shape::unchanged);
-static LOOP_COND: Op = Op::new("LoopCond", "input: bool -> output: bool", "").role(Role::Alias).shape(shape::scalar);
+pub(crate) static LOOP_COND: Op =
+    Op::new("LoopCond", "input: bool -> output: bool", "").role(Role::Alias).shape(shape::scalar);

@@ -25,6 +25,8 @@ mod dispatch;
 #[cfg(feature = "alloc")]
 mod elementwise;
 #[cfg(feature = "alloc")]
+pub mod functions;
+#[cfg(feature = "alloc")]
 pub mod generate;
 #[cfg(all(test, feature = "alloc"))]
 mod hostile_tests;
@@ -102,6 +104,7 @@ pub use signature::Signature;
 #[cfg(feature = "alloc")]
 pub static ALL: &[&[&Op]] = &[
     control_flow::OPS,
+    functions::OPS,
     math::OPS,
     compare::OPS,
     unary::OPS,

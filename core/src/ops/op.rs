@@ -32,6 +32,8 @@ pub enum Role {
     ControlTrigger,
     /// Does nothing; exists for its control edges.
     NoOp,
+    /// Calls functions; gone once the graph is expanded.
+    Call,
 }
 
 /// An op. Build with [`Op::new`] and the methods that follow; list it in a family's slice.

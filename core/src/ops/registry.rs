@@ -84,6 +84,17 @@ impl Registry {
         Ok(Arc::new(OpInfo { name: name.into(), signature, op: None }))
     }
 
+    /// Whether a node of a known op has state or effects.
+    pub(crate) fn is_stateful(&self, name: &str) -> bool {
+        match self.ops.get(name) {
+            Some(info) => info.is_stateful(),
+            None => {
+                let line = self.known.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('|'));
+                line.and_then(|line| line.rsplit_once('|')).is_some_and(|(_, flags)| flags.contains('s'))
+            }
+        }
+    }
+
     /// Every supported op, sorted by name.
     pub fn ops(&self) -> Vec<&Arc<OpInfo>> {
         let mut ops: Vec<_> = self.ops.values().collect();

@@ -212,7 +212,13 @@ impl<'a> Analysis<'a> {
                     self.set_of[id.index()] = source;
                 }
                 Role::ControlTrigger => self.trigger(id, node),
-                Role::Kernel | Role::Const | Role::Placeholder | Role::Alias | Role::Switch | Role::NoOp => {
+                Role::Kernel
+                | Role::Const
+                | Role::Placeholder
+                | Role::Alias
+                | Role::Switch
+                | Role::NoOp
+                | Role::Call => {
                     self.ordinary(id, node);
                 }
             }

@@ -247,7 +247,10 @@ impl<'a> Pruner<'a> {
     }
 
     fn check_supported(&self) -> Result<(), Status> {
-        let lacks = |node: &&Node| node.role() == Role::Kernel && node.op.op.is_none_or(|op| op.kernel.is_none());
+        let lacks = |node: &&Node| match node.role() {
+            Role::Kernel => node.op.op.is_none_or(|op| op.kernel.is_none()),
+            role => role == Role::Call,
+        };
         let mut missing: Vec<(&str, Vec<&str>)> = Vec::new();
         for node in self.nodes.iter().filter(lacks) {
             match missing.iter_mut().find(|(op, _)| *op == node.op.name) {

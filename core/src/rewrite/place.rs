@@ -42,6 +42,12 @@ impl Placement {
         self.0.len()
     }
 
+    /// The same for nodes of the same names in another graph: what this one does not have is on no device.
+    pub(crate) fn renumbered(&self, from: &Graph, to: &Graph) -> Placement {
+        let device = |node: &Node| Some(*self.0.get(from.find(&node.name)?.index())?);
+        Placement(to.nodes().iter().map(|node| device(node).unwrap_or(u32::MAX)).collect())
+    }
+
     /// Whether no node was placed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -74,8 +80,8 @@ pub fn place(
     placer.choose()
 }
 
-/// Ops that take resources only as arguments of functions, whose bodies may be on other devices.
-const FUNCTION_CALLERS: &[&str] = &[
+/// Ops that take resources only to hand them on, to where they may be of several devices.
+const PASSERS_ON: &[&str] = &[
     "PartitionedCall",
     "StatefulPartitionedCall",
     "RemoteCall",
@@ -88,6 +94,8 @@ const FUNCTION_CALLERS: &[&str] = &[
     "StatelessWhile",
     "For",
     "ReduceDataset",
+    // What stands for a call that was expanded; resources that it returns may be of several devices.
+    "IdentityN",
 ];
 
 /// Ops that look only at the shape of their input.
@@ -200,9 +208,7 @@ impl<'a> Placer<'a> {
     fn join_edges(&mut self) -> Result<(), Status> {
         let graph = self.graph;
         for (id, node) in graph.iter() {
-            if node.op.op.is_none() && graph.function(&node.op.name).is_some()
-                || FUNCTION_CALLERS.contains(&&*node.op.name)
-            {
+            if node.op.op.is_none() && graph.function(&node.op.name).is_some() || PASSERS_ON.contains(&&*node.op.name) {
                 continue;
             }
             for (edge, &(dtype, is_ref)) in node.inputs.iter().zip(&node.input_types) {

@@ -36,6 +36,9 @@ pub struct MasterOptions {
     pub session_bytes_max: Option<usize>,
     /// Most bytes that a step allocates. `None` for no limit.
     pub step_bytes_max: Option<usize>,
+    /// Most nodes that function calls may add to a session's graph; a call that would add more fails with
+    /// RESOURCE_EXHAUSTED where it is needed. A million unless changed, of about a kilobyte each.
+    pub function_nodes_max: usize,
     /// Milliseconds that closing a session waits for its cancelled steps. 10 seconds unless changed.
     pub close_ms_max: u64,
 }
@@ -56,6 +59,7 @@ impl MasterOptions {
             request_ids_max: 10_000,
             session_bytes_max: None,
             step_bytes_max: None,
+            function_nodes_max: 1 << 20,
             close_ms_max: 10_000,
         }
     }

@@ -21,7 +21,7 @@ use crate::host::{Host, Level, Time};
 use crate::ops::Registry;
 use crate::program::{CompileContext, DeviceEnv, Program, RunSpec};
 use crate::resource::NodeStates;
-use crate::rewrite::{PlaceOptions, Placement, place};
+use crate::rewrite::{ExpandOptions, PlaceOptions, Placement, expand, place};
 use crate::service::{GraphSpec, SessionConfig};
 use crate::sync::Mutex;
 use crate::tensor::{Budget, Charge};
@@ -43,6 +43,7 @@ pub(super) struct SessionState {
     states: NodeStates,
     budget: Option<Budget>,
     step_bytes_max: Option<usize>,
+    function_nodes_max: usize,
     graph: Mutex<Arc<GraphVersion>>,
     runs: Mutex<Runs>,
     step_ids: AtomicUsize,
@@ -62,11 +63,16 @@ pub(super) struct SessionParts {
 
 /// A graph as it was after so many extensions; never changes.
 pub(super) struct GraphVersion {
+    /// The graph that runs, without calls of functions.
     pub(super) graph: Graph,
+    /// The graph as clients gave it, where it has calls; what extensions are added to.
+    source: Option<Graph>,
     pub(super) placement: Placement,
     pub(super) version: i64,
-    /// Holds the graph's bytes in the session's budget.
+    /// Holds the bytes of the clients' graph in the session's budget.
     charges: Vec<Arc<Charge>>,
+    /// Holds those of functions' bodies in it.
+    _expansion: Vec<Charge>,
 }
 
 /// What was compiled.
@@ -90,7 +96,7 @@ impl SessionState {
     /// A session on `graph`.
     ///
     /// # Errors
-    /// As [`Graph::extend`] and [`place`]; RESOURCE_EXHAUSTED when the graph exceeds the session's budget.
+    /// As [`Graph::extend`], [`expand`] and [`place`]; RESOURCE_EXHAUSTED when the graph exceeds the session's budget.
     pub(super) fn new(parts: SessionParts, graph: GraphSpec, options: &MasterOptions) -> Result<SessionState, Status> {
         let SessionParts { handle, config, devices, specs, host, step_id_base, now } = parts;
         let budget = options.session_bytes_max.map(|limit| Budget::new("session", limit));
@@ -107,6 +113,7 @@ impl SessionState {
             states: NodeStates::default(),
             budget,
             step_bytes_max: options.step_bytes_max,
+            function_nodes_max: options.function_nodes_max,
             graph: Mutex::new(Arc::new(GraphVersion::empty())),
             runs: Mutex::new(Runs {
                 programs: Lru::new(options.programs_max),
@@ -159,18 +166,25 @@ impl SessionState {
         if let Some(budget) = &self.budget {
             charges.push(Arc::new(budget.charge(graph_bytes(&spec))?));
         }
-        let mut graph = base.graph.clone();
+        let mut graph = base.source.as_ref().unwrap_or(&base.graph).clone();
         graph.extend(&self.registry, spec.nodes, spec.functions, spec.versions)?;
+        let options = ExpandOptions { nodes_max: self.function_nodes_max, budget: self.budget.as_ref() };
+        let (graph, source, expansion) = match expand(&graph, &self.registry, options)? {
+            Some(expanded) => (expanded.graph, Some(graph), expanded.charges),
+            None => (graph, None, Vec::new()),
+        };
         let options =
             PlaceOptions { allow_soft_placement: self.config.allow_soft_placement, local_task: self.specs.first() };
-        let placement = place(&graph, &self.specs, &base.placement, options)?;
+        // Nodes of functions have other numbers in each version; names stay.
+        let moved = source.is_some().then(|| base.placement.renumbered(&base.graph, &graph));
+        let placement = place(&graph, &self.specs, moved.as_ref().unwrap_or(&base.placement), options)?;
         if self.config.log_device_placement {
-            for (id, node) in graph.iter().skip(base.graph.nodes().len()) {
+            for (id, node) in graph.iter().filter(|(_, node)| base.graph.find(&node.name).is_none()) {
                 let device = self.devices.get(placement.device_of(id)).map_or("", |d| &*d.name);
                 self.host.log(Level::Info, format_args!("{}: ({}): {device}", node.name, node.op.name));
             }
         }
-        Ok(GraphVersion { graph, placement, version: base.version + 1, charges })
+        Ok(GraphVersion { graph, source, placement, version: base.version + 1, charges, _expansion: expansion })
     }
 
     /// The signature of a request: from the cache, or compiled here.
@@ -274,7 +288,14 @@ impl Drop for Building<'_> {
 
 impl GraphVersion {
     fn empty() -> GraphVersion {
-        GraphVersion { graph: Graph::new(), placement: Placement::default(), version: -1, charges: Vec::new() }
+        GraphVersion {
+            graph: Graph::new(),
+            source: None,
+            placement: Placement::default(),
+            version: -1,
+            charges: Vec::new(),
+            _expansion: Vec::new(),
+        }
     }
 }
 
