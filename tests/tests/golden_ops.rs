@@ -128,6 +128,11 @@ fn arrays() {
 }
 
 #[test]
+fn places() {
+    family("places");
+}
+
+#[test]
 fn sources() {
     family("sources");
 }

@@ -9,6 +9,8 @@ pub mod activation;
 #[cfg(feature = "alloc")]
 pub mod assert;
 #[cfg(feature = "alloc")]
+pub mod blocks;
+#[cfg(feature = "alloc")]
 mod carry;
 #[cfg(feature = "alloc")]
 pub mod cast;
@@ -18,6 +20,8 @@ pub mod compare;
 pub mod control_flow;
 #[cfg(feature = "alloc")]
 pub mod conv;
+#[cfg(feature = "alloc")]
+pub mod coordinates;
 #[cfg(feature = "alloc")]
 pub mod depthwise;
 #[cfg(feature = "alloc")]
@@ -45,6 +49,8 @@ pub mod math;
 #[cfg(feature = "alloc")]
 pub mod matmul;
 #[cfg(feature = "alloc")]
+pub mod matrices;
+#[cfg(feature = "alloc")]
 pub mod movement;
 #[cfg(feature = "alloc")]
 pub mod nn;
@@ -61,7 +67,11 @@ pub mod reduce;
 #[cfg(feature = "alloc")]
 mod registry;
 #[cfg(feature = "alloc")]
+pub mod reorder;
+#[cfg(feature = "alloc")]
 mod rows;
+#[cfg(feature = "alloc")]
+mod scatter;
 #[cfg(feature = "alloc")]
 pub mod select;
 #[cfg(feature = "alloc")]
@@ -84,6 +94,8 @@ pub mod training;
 pub mod unary;
 #[cfg(feature = "alloc")]
 mod variable;
+#[cfg(feature = "alloc")]
+pub mod variable_rows;
 #[cfg(feature = "alloc")]
 mod window;
 
@@ -113,18 +125,23 @@ pub static ALL: &[&[&Op]] = &[
     cast::OPS,
     shapes::OPS,
     movement::OPS,
+    reorder::OPS,
     slices::OPS,
     join::OPS,
     generate::OPS,
     reduce::OPS,
     matmul::OPS,
+    matrices::OPS,
     nn::OPS,
     conv::OPS,
     depthwise::OPS,
     pool::OPS,
     norm::OPS,
+    blocks::OPS,
+    coordinates::OPS,
     state::OPS,
     lists::OPS,
+    variable_rows::OPS,
     training::OPS,
     random::OPS,
     assert::OPS,

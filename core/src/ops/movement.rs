@@ -11,7 +11,7 @@ use super::{Ctx, Kernel, NodeContext, Op, kernel};
 use crate::Status;
 use crate::graph::PartialShape;
 use crate::kernels::broadcast::{broadcast_shapes, broadcast_to};
-use crate::kernels::element::Integer;
+use crate::kernels::element::{Integer, Number};
 use crate::kernels::error::Error;
 use crate::kernels::movement::gather::Gather;
 use crate::kernels::movement::pad::{self, Mirror};
@@ -29,6 +29,7 @@ pub static OPS: &[&Op] = &[
     &PAD,
     &PAD_V2,
     &MIRROR_PAD,
+    &MIRROR_PAD_GRAD,
     &BROADCAST_TO,
     &REVERSE_V2,
 ];
@@ -78,6 +79,13 @@ static MIRROR_PAD: Op = Op::new(
 )
 .shape(pad_shape)
 .kernel(&[("Tpaddings", INDICES)], |node| carried!(node, "T", C => mirrored::<C>(node)));
+static MIRROR_PAD_GRAD: Op = Op::new(
+    "MirrorPadGrad",
+    "input: T, paddings: Tpaddings -> output: T",
+    "T: type; Tpaddings: {int32, int64} = int32; mode: {'REFLECT', 'SYMMETRIC'}",
+)
+.shape(unpadded_shape)
+.kernel(&[("T", NUMBERS), ("Tpaddings", INDICES)], |node| dispatch!(node, "T", NUMBERS T => unmirrored::<T>(node)));
 static CONJUGATE_TRANSPOSE: Op =
     Op::new("ConjugateTranspose", "x: T, perm: Tperm -> y: T", "T: type; Tperm: {int32, int64} = int32")
         .shape(transpose_shape)
@@ -142,7 +150,7 @@ fn tiled<C: Carried>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> 
 }
 
 /// Axis and number of batch dimensions of a gather, checked against the shapes.
-fn gather_view(params: usize, indices: usize, axis: i64, batch_dims: i64) -> Result<(usize, usize), Status> {
+pub(super) fn gather_view(params: usize, indices: usize, axis: i64, batch_dims: i64) -> Result<(usize, usize), Status> {
     let invalid = |text: core::fmt::Arguments<'_>| Err(Status::invalid_argument(text));
     if params == 0 {
         return invalid(format_args!("params must be at least 1 dimensional"));
@@ -317,23 +325,64 @@ fn padded<C: Carried>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status>
     })
 }
 
+fn mirror(node: &NodeContext<'_>) -> Result<Mirror, Status> {
+    Ok(if node.attrs().str("mode")? == "REFLECT" { Mirror::Reflect } else { Mirror::Symmetric })
+}
+
+/// What a mirror says to paddings beyond its range.
+fn beyond(error: Error, mirror: Mirror, paddings: &[(usize, usize)], shape: &Shape) -> Status {
+    match error {
+        Error::Argument => Status::invalid_argument(format_args!(
+            "paddings must be {} the dimension size: {paddings:?} of {shape}",
+            if mirror == Mirror::Reflect { "less than" } else { "no greater than" }
+        )),
+        error => error.into(),
+    }
+}
+
+fn unpadded_shape(c: &ShapeContext<'_>) -> Result<Vec<PartialShape>, Status> {
+    let Some(dims) = c.input(0).dims else { return shape::unknown(c) };
+    let sizes = match c.constant(1) {
+        Some(p) if p.len() == 2 * dims.len() => dims
+            .iter()
+            .zip(p.chunks_exact(2))
+            .map(|(&d, p)| if d < 0 { -1 } else { d.saturating_sub(p[0]).saturating_sub(p[1]).max(-1) })
+            .collect(),
+        _ => alloc::vec![-1; dims.len()],
+    };
+    Ok(alloc::vec![PartialShape { dims: Some(sizes) }])
+}
+
+fn unmirrored<T: Value + Number>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
+    let mirror = mirror(node)?;
+    kernel(move |c: &mut Ctx<'_>| {
+        let shape = c.input(0).shape();
+        let paddings = paddings(c.input(1), shape.rank())?;
+        let mut dims = shape.to_usize();
+        for (d, &(before, after)) in dims.iter_mut().zip(&paddings) {
+            *d = d.checked_sub(before).and_then(|d| d.checked_sub(after)).ok_or_else(|| {
+                Status::invalid_argument(format_args!("paddings {paddings:?} are larger than the input {shape}"))
+            })?;
+        }
+        let mut folded = c.scratch::<T>(c.input(0).num_elements())?;
+        let mut out = c.output(0, T::DTYPE, &Shape::new(&dims)?)?;
+        let (dy, rows) = (c.input(0).as_slice::<T>()?, folded.make_mut::<T>()?);
+        pad::mirror_pad_grad(dy, &dims, &paddings, mirror, rows, out.make_mut::<T>()?)
+            .map_err(|error| beyond(error, mirror, &paddings, c.input(0).shape()))?;
+        c.give_scratch(folded);
+        c.set(0, out);
+        Ok(())
+    })
+}
+
 fn mirrored<C: Carried>(node: &NodeContext<'_>) -> Result<Box<dyn Kernel>, Status> {
-    let dtype = node.dtype("T")?;
-    let mirror = if node.attrs().str("mode")? == "REFLECT" { Mirror::Reflect } else { Mirror::Symmetric };
+    let (dtype, mirror) = (node.dtype("T")?, mirror(node)?);
     kernel(move |c: &mut Ctx<'_>| {
         let dims = c.input(0).shape().to_usize();
         let paddings = paddings(c.input(1), dims.len())?;
         let mut out = c.output(0, dtype, &Shape::new(&pad::padded(&dims, &paddings)?)?)?;
-        pad::mirror_pad(C::read(c.input(0))?, &dims, &paddings, mirror, C::write(&mut out)?).map_err(|error| {
-            match error {
-                Error::Argument => Status::invalid_argument(format_args!(
-                    "paddings must be {} the dimension size: {paddings:?} of {}",
-                    if mirror == Mirror::Reflect { "less than" } else { "no greater than" },
-                    c.input(0).shape()
-                )),
-                error => error.into(),
-            }
-        })?;
+        pad::mirror_pad(C::read(c.input(0))?, &dims, &paddings, mirror, C::write(&mut out)?)
+            .map_err(|error| beyond(error, mirror, &paddings, c.input(0).shape()))?;
         c.set(0, out);
         Ok(())
     })
@@ -415,7 +464,13 @@ mod tests {
         assert_eq!(go("PadV2", &[], &[x.clone(), p.clone(), 9i32.into()]).1, [9, 9, 9, 1, 2, 9, 3, 4, 9]);
         let mode = |m: &'static str| [("mode", AttrValue::from(m))];
         assert_eq!(go("MirrorPad", &mode("REFLECT"), &[x.clone(), p.clone()]).1, [3, 4, 3, 1, 2, 1, 3, 4, 3]);
-        assert_eq!(go("MirrorPad", &mode("SYMMETRIC"), &[x.clone(), p]).1, [1, 2, 2, 1, 2, 2, 3, 4, 4]);
+        assert_eq!(go("MirrorPad", &mode("SYMMETRIC"), &[x.clone(), p.clone()]).1, [1, 2, 2, 1, 2, 2, 3, 4, 4]);
+        let y = tensor(&[3, 3], &[1i32, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(
+            go("MirrorPadGrad", &mode("REFLECT"), &[y.clone(), p.clone()]),
+            ([2, 2].to_vec(), [10, 5, 20, 10].to_vec())
+        );
+        assert_eq!(go("MirrorPadGrad", &mode("SYMMETRIC"), &[y, p]).1, [5, 16, 7, 17]);
     }
 
     /// Complex numbers are conjugated on the way.

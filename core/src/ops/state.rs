@@ -264,8 +264,9 @@ fn update<P: Binary<T, Out = T>, T: Value>(node: &NodeContext<'_>, is_ref: bool)
     })
 }
 
+/// The answer to a use of a resource variable that was not assigned yet.
 #[cold]
-fn missing(c: &Ctx<'_>) -> Status {
+pub(super) fn missing(c: &Ctx<'_>) -> Status {
     Status::not_found(format_args!("Resource variable {} does not exist", name(c, 0)))
 }
 

@@ -83,12 +83,14 @@ pub(super) fn flatten<I: Integer>(index: &[I], dims: &[usize]) -> core::result::
     Ok(row)
 }
 
-/// `out[r] = params[indices[r, 0], …, indices[r, depth − 1]]`. The error's position is the row `r`.
+/// `out[r] = params[indices[r, 0], …, indices[r, depth − 1]]`. The error's position is the row `r`. Where a row points
+/// outside and `outside` is a value, the slice is filled with it instead.
 pub fn gather_nd<T: Clone, I: Integer>(
     params: &[T],
     dims: &[usize],
     indices: &[I],
     depth: usize,
+    outside: Option<&T>,
     out: &mut [T],
 ) -> Result<()> {
     if depth > dims.len() {
@@ -108,9 +110,12 @@ pub fn gather_nd<T: Clone, I: Integer>(
     let rows = indices.len() / depth;
     error::same(out.len(), rows.checked_mul(inner).ok_or(Error::Overflow)?)?;
     for (position, index) in indices.chunks_exact(depth).enumerate() {
-        let row = flatten(index, dims).map_err(|(index, limit)| Error::IndexOutOfRange { position, index, limit })?;
-        let from = params.get(row * inner..(row + 1) * inner).ok_or(Error::Length)?;
-        out.get_mut(position * inner..(position + 1) * inner).ok_or(Error::Length)?.clone_from_slice(from);
+        let to = out.get_mut(position * inner..(position + 1) * inner).ok_or(Error::Length)?;
+        match (flatten(index, dims), outside) {
+            (Ok(row), _) => to.clone_from_slice(params.get(row * inner..(row + 1) * inner).ok_or(Error::Length)?),
+            (Err(_), Some(value)) => to.fill(value.clone()),
+            (Err((index, limit)), None) => return Err(Error::IndexOutOfRange { position, index, limit }),
+        }
     }
     Ok(())
 }
@@ -143,17 +148,19 @@ mod tests {
         assert_eq!(g.run(&[1, 2, 3], &[0i64, 1, 3], &mut out), Err(bad));
         assert_eq!(Gather::new(&[3], 1, 0).unwrap_err(), Error::Argument);
         let bad = Error::IndexOutOfRange { position: 1, index: 2, limit: 2 };
-        assert_eq!(gather_nd(&[1, 2, 3, 4], &[2, 2], &[0i32, 0, 1, 2], 2, &mut out[..2]), Err(bad));
+        assert_eq!(gather_nd(&[1, 2, 3, 4], &[2, 2], &[0i32, 0, 1, 2], 2, None, &mut out[..2]), Err(bad));
     }
 
     #[test]
     fn gathers_by_coordinates() {
         let mut out = [0; 4];
-        gather_nd(&[1, 2, 3, 4], &[2, 2], &[1i64, 0, 0, 1], 2, &mut out[..2]).unwrap();
+        gather_nd(&[1, 2, 3, 4], &[2, 2], &[1i64, 0, 0, 1], 2, None, &mut out[..2]).unwrap();
         assert_eq!(out[..2], [3, 2]);
-        gather_nd(&[1, 2, 3, 4], &[2, 2], &[1i64, 0], 1, &mut out).unwrap();
+        gather_nd(&[1, 2, 3, 4], &[2, 2], &[1i64, 0], 1, None, &mut out).unwrap();
         assert_eq!(out, [3, 4, 1, 2]);
-        gather_nd(&[1, 2], &[2], &[] as &[i32], 0, &mut out).unwrap();
+        gather_nd(&[1, 2], &[2], &[] as &[i32], 0, None, &mut out).unwrap();
         assert_eq!(out, [1, 2, 1, 2]);
+        gather_nd(&[1, 2], &[2], &[1i32, 2, -1, 0], 1, Some(&9), &mut out).unwrap();
+        assert_eq!(out, [2, 9, 9, 1]);
     }
 }

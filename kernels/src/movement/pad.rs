@@ -100,21 +100,49 @@ pub fn mirror_pad<T: Clone>(
 }
 
 /// The gradient of [`mirror_pad`]: each element of `dx`, of shape `dims`, gets the sum of the places that show it.
+/// Dimensions are folded one after the other, as TensorFlow's rounding wants it, in `folded`, which is as long as `dy`.
 pub fn mirror_pad_grad<T: Number>(
     dy: &[T],
     dims: &[usize],
     paddings: &[(usize, usize)],
     mirror: Mirror,
+    folded: &mut [T],
     dx: &mut [T],
 ) -> Result<()> {
+    mirror.check(dims, paddings)?;
+    let shape = padded(dims, paddings)?;
     error::same(dx.len(), dims::count(dims)?)?;
-    error::same(dy.len(), dims::count(&padded(dims, paddings)?)?)?;
-    dx.fill(T::ZERO);
-    mirrored(dims, paddings, mirror, |from, to| {
-        if let (Some(x), Some(&y)) = (dx.get_mut(from), dy.get(to)) {
-            *x = x.plus(y);
+    error::same(dy.len(), dims::count(&shape)?)?;
+    error::same(folded.len(), dy.len())?;
+    folded.copy_from_slice(dy);
+    if dx.is_empty() {
+        return Ok(());
+    }
+    let shift = usize::from(mirror == Mirror::Reflect);
+    for (axis, &(before, after)) in paddings.iter().enumerate() {
+        let (_, size, inner) = dims::around(&shape, axis)?;
+        for slab in folded.chunks_exact_mut(size * inner) {
+            for i in 0..before {
+                fold(slab, inner, before + shift + i, before - 1 - i)?;
+            }
+            for i in 0..after {
+                fold(slab, inner, size - 2 * after - shift + i, size - 1 - i)?;
+            }
         }
-    })
+    }
+    let begin: Dims = paddings.iter().try_fold(Dims::scalar(), |mut d, &(before, _)| d.push(before).map(|()| d))?;
+    super::slice::slice(folded, &shape, &begin, dims, dx)
+}
+
+/// Adds row `from` to row `to`.
+fn fold<T: Number>(slab: &mut [T], width: usize, to: usize, from: usize) -> Result<()> {
+    let (low, high) = (to.min(from), to.max(from));
+    let (head, tail) = slab.split_at_mut_checked(high * width).ok_or(Error::Length)?;
+    let a = head.get_mut(low * width..(low + 1) * width).ok_or(Error::Length)?;
+    let b = tail.get_mut(..width).ok_or(Error::Length)?;
+    let (to, from) = if to < from { (a, b) } else { (b, a) };
+    to.iter_mut().zip(from).for_each(|(t, f)| *t = t.plus(*f));
+    Ok(())
 }
 
 /// Calls `f(source, place)` for every place of the padded shape, in order.
@@ -171,8 +199,8 @@ mod tests {
         mirror_pad(&[1, 2, 3], &[3], &[(2, 2)], Mirror::Symmetric, &mut out).unwrap();
         assert_eq!(out, [2, 1, 1, 2, 3, 3, 2]);
         assert_eq!(mirror_pad(&[1, 2, 3], &[3], &[(3, 1)], Mirror::Reflect, &mut out), Err(Error::Argument));
-        let mut dx = [0; 3];
-        mirror_pad_grad(&[1, 2, 3, 4, 5, 6, 7], &[3], &[(2, 2)], Mirror::Reflect, &mut dx).unwrap();
+        let (mut folded, mut dx) = ([0; 7], [0; 3]);
+        mirror_pad_grad(&[1, 2, 3, 4, 5, 6, 7], &[3], &[(2, 2)], Mirror::Reflect, &mut folded, &mut dx).unwrap();
         assert_eq!(dx, [10, 12, 6]);
     }
 }
