@@ -10,11 +10,7 @@ from oracle import Oracle  # first: it sets TensorFlow's environment
 import suite
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-<<<<<<< HEAD
-FAMILIES = ["elementwise", "arrays", "sources", "reductions", "linear", "nn", "state", "streams", "lists"]
-=======
-FAMILIES = ["elementwise", "arrays", "places", "sources", "reductions", "linear", "nn", "state", "streams"]
->>>>>>> 8078e9c (Ops: blocks, coordinates, rows of variables, sequences and bands)
+FAMILIES = ["elementwise", "arrays", "places", "sources", "reductions", "segments", "linear", "nn", "state", "streams", "lists"]
 
 
 def answers(oracle, cases, only=None):

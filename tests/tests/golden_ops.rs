@@ -143,6 +143,11 @@ fn reductions() {
 }
 
 #[test]
+fn segments() {
+    family("segments");
+}
+
+#[test]
 fn linear() {
     family("linear");
 }

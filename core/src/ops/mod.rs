@@ -73,6 +73,8 @@ mod rows;
 #[cfg(feature = "alloc")]
 mod scatter;
 #[cfg(feature = "alloc")]
+pub mod segments;
+#[cfg(feature = "alloc")]
 pub mod select;
 #[cfg(feature = "alloc")]
 pub mod shape;
@@ -82,6 +84,8 @@ pub mod shapes;
 pub mod signature;
 #[cfg(feature = "alloc")]
 pub mod slices;
+#[cfg(feature = "alloc")]
+pub mod sort;
 #[cfg(feature = "alloc")]
 pub mod state;
 #[cfg(feature = "alloc")]
@@ -130,6 +134,8 @@ pub static ALL: &[&[&Op]] = &[
     join::OPS,
     generate::OPS,
     reduce::OPS,
+    segments::OPS,
+    sort::OPS,
     matmul::OPS,
     matrices::OPS,
     nn::OPS,

@@ -33,6 +33,7 @@ pub static OPS: &[&Op] = &[
     &IS_INF,
     &IS_FINITE,
     &ERF,
+    &ERFC,
     &SOFTPLUS,
     &SOFTSIGN,
     &ELU,
@@ -80,6 +81,7 @@ ops! { unary;
     CEIL = "Ceil"("x: T -> y: T"; ANY_FLOAT), [FLOATS]: FLOATS Ceil; 1;
     RINT = "Rint"("x: T -> y: T"; ANY_FLOAT), [NATIVE_FLOATS]: NATIVE_FLOATS Round; 1;
     ERF = "Erf"("x: T -> y: T"; ANY_FLOAT), [FLOATS]: FLOATS Erf; SLOW;
+    ERFC = "Erfc"("x: T -> y: T"; ANY_FLOAT), [FLOATS]: FLOATS Erfc; SLOW;
     SOFTPLUS = "Softplus"("features: T -> activations: T"; ANY_FLOAT), [FLOATS]: FLOATS Softplus; SLOW;
     SOFTSIGN = "Softsign"("features: T -> activations: T"; ANY_FLOAT), [FLOATS]: FLOATS Softsign; 4;
     ELU = "Elu"("features: T -> activations: T"; ANY_FLOAT), [FLOATS]: FLOATS Elu; SLOW;
@@ -148,6 +150,7 @@ mod tests {
             ("Round", 2.5, 2.0),
             ("Rint", 3.5, 4.0),
             ("Erf", 0.5, 0.520_499_9),
+            ("Erfc", 0.5, 0.479_500_12),
             ("Softplus", 0.0, core::f32::consts::LN_2),
             ("Softsign", -1.0, -0.5),
             ("Elu", -1.0, -0.632_120_55),
