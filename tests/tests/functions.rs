@@ -3,10 +3,15 @@
 use std::sync::Arc;
 
 use runstep::Code;
+use runstep::client::Client;
 use runstep::graph::{AttrValue, Attrs, FuncRef, Function, Graph, NodeSpec, Versions};
+use runstep::host::NoHost;
 use runstep::ops::{ALL, Registry, Signature};
 use runstep::rewrite::{ExpandOptions, expand};
-use runstep::tensor::{Budget, DType};
+use runstep::service::{GraphSpec, SessionConfig};
+use runstep::session::{MasterOptions, Server};
+use runstep::tensor::{Budget, DType, Tensor};
+use runstep_host::block_on;
 
 fn call(name: &str, function: &str, input: &str) -> NodeSpec {
     let func = FuncRef { name: function.into(), attrs: Vec::new() };
@@ -107,4 +112,56 @@ fn bodies_are_charged() {
     let small = Budget::new("session", 100);
     let refused = expand(&graph, &registry, ExpandOptions { nodes_max: 1 << 20, budget: Some(&small) });
     assert_eq!(refused.unwrap_err().code(), Code::ResourceExhausted);
+}
+
+fn node(name: &str, op: &str, inputs: &[&str], attrs: Vec<(&str, AttrValue)>) -> NodeSpec {
+    let attrs = attrs.into_iter().map(|(name, value)| (name.into(), value)).collect();
+    let inputs = inputs.iter().map(|input| (*input).to_owned()).collect();
+    NodeSpec { name: name.into(), op: op.into(), inputs, attrs, ..NodeSpec::default() }
+}
+
+/// A function that calls itself behind an If gives the right value as deep as recursion may go, and deeper an error.
+#[test]
+fn factorial() {
+    let registry = Arc::new(Registry::new(ALL).unwrap());
+    let float = || vec![("T", AttrValue::from(DType::Float))];
+    let one =
+        || node("one", "Const", &[], vec![("dtype", DType::Float.into()), ("value", Tensor::scalar(1f32).into())]);
+    let branch = |name: &str| AttrValue::Func(Arc::new(FuncRef { name: name.into(), attrs: Vec::new() }));
+    let chosen = vec![
+        ("Tcond", DType::Bool.into()),
+        ("Tin", vec![DType::Float].into()),
+        ("Tout", vec![DType::Float].into()),
+        ("then_branch", branch("more")),
+        ("else_branch", branch("last")),
+    ];
+    let whole = vec![
+        one(),
+        node("greater", "Greater", &["x", "one:output:0"], float()),
+        node("if", "If", &["greater:z:0", "x"], chosen),
+    ];
+    let more = vec![
+        one(),
+        node("less", "Sub", &["x", "one:output:0"], float()),
+        call("again", "f", "less:z:0"),
+        node("product", "Mul", &["x", "again:output:0"], float()),
+    ];
+    let functions = vec![
+        function("f", whole, "if:output:0"),
+        function("more", more, "product:z:0"),
+        function("last", vec![one()], "one:output:0"),
+    ];
+    let nodes = vec![node("x", "Placeholder", &[], vec![("dtype", DType::Float.into())]), call("c", "f", "x")];
+    let graph = GraphSpec { nodes, functions, ..GraphSpec::default() };
+    let server = Server::new(MasterOptions::new(registry), Arc::new(NoHost)).unwrap();
+    block_on(async {
+        let client = Client::new(Arc::new(server.clone()));
+        let session = client.create_session(graph, SessionConfig::default()).await.unwrap();
+        for (x, value) in [(0f32, 1f32), (1.0, 1.0), (5.0, 120.0), (10.0, 3_628_800.0)] {
+            let outputs = session.run(&[("x:0", &Tensor::scalar(x))], &["c:0"], &[]).await.unwrap();
+            assert_eq!(outputs.scalar::<f32>("c:0"), Ok(value));
+        }
+        let error = session.run(&[("x:0", &Tensor::scalar(100f32))], &["c:0"], &[]).await.unwrap_err();
+        assert_eq!(error.code(), Code::ResourceExhausted, "{error}");
+    });
 }
