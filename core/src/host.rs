@@ -4,7 +4,7 @@
 //! nothing. `runstep-host` has the form for operating systems.
 
 use core::fmt;
-use core::task::Waker;
+use core::task::{Context, Poll, Waker};
 
 pub use runstep_kernels::parallel::{Inline, Parallel};
 
@@ -65,6 +65,13 @@ pub trait Host: Send + Sync {
     /// is polled for another reason.
     fn wake_at(&self, at: Time, waker: &Waker) {
         let _ = (at, waker);
+    }
+
+    /// Polls `work` on the calling thread until it is ready, and sleeps while it is not. False, and `work` may not have been
+    /// polled, where there is no way to sleep.
+    fn block(&self, work: &mut dyn FnMut(&mut Context<'_>) -> Poll<()>) -> bool {
+        let _ = work;
+        false
     }
 
     /// Runs `work`; false when it panicked and the host could contain that. Unless a host overrides it, a panic goes on.

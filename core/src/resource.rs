@@ -3,10 +3,15 @@
 //! A resource is found by container, kind and name. A variable exists as soon as something names it and is
 //! uninitialised until its first assignment; a reference edge and a resource handle both point to the variable itself.
 
+mod heap;
+mod queue;
+
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::any::Any;
+
+pub use queue::{Asked, Queue, QueueKind, QueueSpec, QueueTicket, Tuple};
 
 use crate::Status;
 use crate::graph::PartialShape;
@@ -180,6 +185,31 @@ impl NodeStates {
         };
         drop(states);
         state.downcast().map_err(|_| Status::internal(format_args!("node '{name}' has state of another kind")))
+    }
+}
+
+/// The resources of one step, by name: tensor arrays and stacks, which handles that are strings find here. They are gone
+/// when the step is.
+#[derive(Default)]
+pub struct StepResources(Mutex<BTreeMap<Arc<str>, Arc<dyn Resource>>>);
+
+impl StepResources {
+    /// Enters a resource, in place of one of the same name.
+    pub fn insert(&self, name: Arc<str>, resource: Arc<dyn Resource>) {
+        let old = self.0.lock().insert(name, resource);
+        drop(old);
+    }
+
+    /// The resource of a name, or `None`.
+    pub fn find<R: Resource>(&self, name: &str) -> Option<Arc<R>> {
+        let any: Arc<dyn Any + Send + Sync> = self.0.lock().get(name)?.clone();
+        any.downcast().ok()
+    }
+
+    /// Forgets all.
+    pub fn clear(&self) {
+        let old = core::mem::take(&mut *self.0.lock());
+        drop(old);
     }
 }
 

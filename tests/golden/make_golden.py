@@ -10,7 +10,7 @@ from oracle import Oracle  # first: it sets TensorFlow's environment
 import suite
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FAMILIES = ["elementwise", "arrays", "places", "sources", "reductions", "segments", "linear", "nn", "state", "streams", "lists"]
+FAMILIES = ["elementwise", "arrays", "places", "sources", "reductions", "segments", "linear", "nn", "state", "streams", "lists", "queues"]
 
 
 def answers(oracle, cases, only=None):

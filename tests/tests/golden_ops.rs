@@ -173,6 +173,11 @@ fn lists() {
 }
 
 #[test]
+fn queues() {
+    family("queues");
+}
+
+#[test]
 fn control_flow() {
     family("control_flow");
 }

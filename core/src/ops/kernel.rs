@@ -4,11 +4,12 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::task::{Context, Poll};
 
 use crate::Status;
 use crate::graph::{Attrs, Node};
 use crate::host::{Host, Parallel};
-use crate::resource::{NodeStates, ResourceManager};
+use crate::resource::{NodeStates, ResourceManager, StepResources};
 use crate::tensor::{Budget, DType, Element, Shape, Tensor};
 
 /// A node's computation, made once a program. Pure but for resources: everything else it needs is in [`Ctx`].
@@ -18,6 +19,49 @@ pub trait Kernel: Send + Sync {
     /// # Errors
     /// Any; the step ends with it, after the node's name was added.
     fn run(&self, ctx: &mut Ctx<'_>) -> Result<(), Status>;
+
+    /// As [`Kernel::run`], for an op that [may wait](super::Op::waits): when what it needs is not there yet, what is to be
+    /// polled until it is.
+    ///
+    /// # Errors
+    /// As [`Kernel::run`].
+    fn begin(&self, ctx: &mut Ctx<'_>) -> Result<Option<Box<dyn Waiting>>, Status> {
+        self.run(ctx)?;
+        Ok(None)
+    }
+}
+
+/// A kernel's run that waits. Dropped before it is ready, it is given up: the step ended otherwise.
+pub trait Waiting: Send + Sync {
+    /// Ready once the outputs are set in `ctx`, which is the one that the run began with; else the task of `cx` is woken
+    /// when that may be.
+    fn poll(&mut self, cx: &mut Context<'_>, ctx: &mut Ctx<'_>) -> Poll<Result<(), Status>>;
+}
+
+/// A kernel that may wait.
+struct WaitingKernel<F>(F);
+
+impl<F> Kernel for WaitingKernel<F>
+where
+    F: Fn(&mut Ctx<'_>) -> Result<Option<Box<dyn Waiting>>, Status> + Send + Sync,
+{
+    fn run(&self, ctx: &mut Ctx<'_>) -> Result<(), Status> {
+        match self.0(ctx)? {
+            None => Ok(()),
+            Some(_) => Err(Status::internal("a kernel waits where none may")),
+        }
+    }
+
+    fn begin(&self, ctx: &mut Ctx<'_>) -> Result<Option<Box<dyn Waiting>>, Status> {
+        self.0(ctx)
+    }
+}
+
+/// Boxes a closure as a kernel that may wait.
+pub fn waiting_kernel(
+    begin: impl Fn(&mut Ctx<'_>) -> Result<Option<Box<dyn Waiting>>, Status> + Send + Sync + 'static,
+) -> Result<Box<dyn Kernel>, Status> {
+    Ok(Box::new(WaitingKernel(begin)))
 }
 
 impl<F: Fn(&mut Ctx<'_>) -> Result<(), Status> + Send + Sync> Kernel for F {
@@ -96,6 +140,8 @@ pub struct Env<'a> {
     pub budget: Option<&'a Budget>,
     /// The step's number, for containers that live as long as the step.
     pub step_id: u64,
+    /// What lives as long as the step.
+    pub resources: &'a StepResources,
 }
 
 /// More pieces of working memory than any kernel holds at once, or a run mostly fetches.

@@ -61,6 +61,8 @@ mod pick;
 #[cfg(feature = "alloc")]
 pub mod pool;
 #[cfg(feature = "alloc")]
+pub mod queues;
+#[cfg(feature = "alloc")]
 pub mod random;
 #[cfg(feature = "alloc")]
 pub mod reduce;
@@ -104,7 +106,7 @@ pub mod variable_rows;
 mod window;
 
 #[cfg(feature = "alloc")]
-pub use kernel::{Ctx, Env, Kernel, MakeKernel, NodeContext, describe, kernel};
+pub use kernel::{Ctx, Env, Kernel, MakeKernel, NodeContext, Waiting, describe, kernel, waiting_kernel};
 #[cfg(feature = "alloc")]
 pub(crate) use kernel::{SCRATCH_KEPT, arg};
 #[cfg(feature = "alloc")]
@@ -148,6 +150,7 @@ pub static ALL: &[&[&Op]] = &[
     state::OPS,
     lists::OPS,
     variable_rows::OPS,
+    queues::OPS,
     training::OPS,
     random::OPS,
     assert::OPS,

@@ -60,6 +60,8 @@ pub struct Op {
     pub allows_uninitialized_input: bool,
     /// Whether running takes long enough that a deadline is looked at after every run.
     pub heavy: bool,
+    /// Whether a run may have to wait for what other steps do: the node begins a block of its own.
+    pub waits: bool,
     /// The dtypes that the kernel takes, by attribute, where they are fewer than the signature allows.
     pub types: &'static [(&'static str, &'static [DType])],
     /// Derives output shapes.
@@ -82,6 +84,7 @@ impl Op {
             commutative: false,
             allows_uninitialized_input: false,
             heavy: false,
+            waits: false,
             types: &[],
             #[cfg(feature = "alloc")]
             shape: None,
@@ -117,6 +120,12 @@ impl Op {
     /// Marks the op as taking long.
     pub const fn heavy(mut self) -> Op {
         self.heavy = true;
+        self
+    }
+
+    /// Marks the op as one that may wait.
+    pub const fn waits(mut self) -> Op {
+        self.waits = true;
         self
     }
 

@@ -59,6 +59,35 @@ pub(super) fn put(whole: &mut Tensor, at: usize, part: &Tensor) -> Result<(), St
     }
 }
 
+/// Copies `part` into the corner of a box of shape `outer` whose elements begin at number `at` of `whole`; what the box has
+/// beyond stays. Their ranks are the same, and the part is nowhere larger than the box.
+///
+/// # Errors
+/// INTERNAL when they are not; else as [`put`].
+pub(super) fn put_within(whole: &mut Tensor, at: usize, outer: &Shape, part: &Tensor) -> Result<(), Status> {
+    let (outer, inner) = (outer.to_usize(), part.shape().to_usize());
+    if outer.len() != inner.len() || inner.iter().zip(&outer).any(|(i, o)| i > o) {
+        return Err(Status::internal(format_args!("an element of shape {} does not fit in its place", part.shape())));
+    }
+    let Some((&row, above)) = inner.split_last() else { return put(whole, at, part) };
+    if part.num_elements() == 0 {
+        return Ok(());
+    }
+    let line = Shape::new(&[row])?;
+    let lines: usize = above.iter().product();
+    for number in 0..lines {
+        // The place of this line in the box, from its place in the part.
+        let (mut rest, mut to, mut stride) = (number, 0, outer.last().copied().unwrap_or(1));
+        for (axis, &len) in above.iter().enumerate().rev() {
+            to += rest % len * stride;
+            rest /= len;
+            stride *= outer.get(axis).copied().unwrap_or(1);
+        }
+        put(whole, at + to, &cut(part, number * row, &line, None)?)?;
+    }
+    Ok(())
+}
+
 /// A tensor of `shape` with the elements of `whole` from number `at` on, in memory of its own.
 ///
 /// # Errors
@@ -154,5 +183,17 @@ mod tests {
             assert!(copy.bytes().iter().take(shape.num_elements() * whole.dtype().size()).all(|&b| b == 0));
         }
         assert!(below(&Shape::scalar()).is_err());
+    }
+
+    /// A part lies in the corner of its box, line by line.
+    #[test]
+    fn corners() {
+        let mut whole = tensor(&[2, 2, 3], &[0i32; 12]);
+        let outer = Shape::new(&[2, 3]).unwrap();
+        put_within(&mut whole, 6, &outer, &tensor(&[2, 2], &[1, 2, 3, 4])).unwrap();
+        put_within(&mut whole, 0, &outer, &tensor(&[1, 3], &[7, 8, 9])).unwrap();
+        put_within(&mut whole, 0, &outer, &tensor(&[0, 3], &[] as &[i32])).unwrap();
+        assert_eq!(whole.as_slice::<i32>().unwrap(), [7, 8, 9, 0, 0, 0, 1, 2, 0, 3, 4, 0]);
+        assert!(put_within(&mut whole, 0, &outer, &tensor(&[3, 1], &[7, 8, 9])).is_err());
     }
 }

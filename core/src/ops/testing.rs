@@ -11,7 +11,7 @@ use super::{ALL, Ctx, Env, Kernel, NodeContext, OpInfo, Signature, arg, shape};
 use crate::Status;
 use crate::graph::{AttrValue, Attrs, Node};
 use crate::host::NoHost;
-use crate::resource::{NodeStates, ResourceManager};
+use crate::resource::{NodeStates, ResourceManager, StepResources};
 use crate::tensor::{DType, Element, Shape, Str, Tensor};
 
 /// A tensor of these elements.
@@ -136,7 +136,8 @@ pub(crate) fn call_moved(kernel: &dyn Kernel, inputs: Vec<Tensor>, outputs: &mut
         (0..n).map(|i| arg::SLOT | arg::LAST_USE | i).chain((n..n + m).map(|i| arg::SLOT | i)).collect();
     let mut slots: Vec<Tensor> = inputs.into_iter().chain(outputs.drain(..)).collect();
     let missing = Tensor::default();
-    let env = Env { host: &NoHost, budget: None, step_id: 1 };
+    let resources = StepResources::default();
+    let env = Env { host: &NoHost, budget: None, step_id: 1, resources: &resources };
     let mut scratch = Vec::new();
     let mut ctx = Ctx {
         env: &env,

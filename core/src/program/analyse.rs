@@ -94,6 +94,8 @@ pub(super) struct Plan {
     pub(super) values: Vec<Place>,
     /// The value of each feed.
     pub(super) feeds: Vec<ValueId>,
+    /// For each block, the sides of Switches on which it is alive.
+    pub(super) taken: HashMap<SetId, Vec<(ValueId, bool)>>,
     /// Constant int32 scalars for `value_index` outputs: value → number.
     pub(super) indices: HashMap<ValueId, i32>,
 }
@@ -299,7 +301,8 @@ impl<'a> Analysis<'a> {
             set = self.sets.union(set, self.set_of[control.index()]);
         }
         set = self.without_implied(set);
-        if self.sets.size(set) > GATES_MAX {
+        // What may wait begins a block of its own, so that nothing that could run waits with it.
+        if self.sets.size(set) > GATES_MAX || node.op.op.is_some_and(|op| op.waits) {
             set = self.sets.single(Gate::Join(id));
         }
         // For Enter, Exit and NextIteration this is the frame they lead from, which is that of their inputs.
@@ -663,7 +666,16 @@ impl<'a> Analysis<'a> {
     fn finish(mut self) -> Result<Plan, Status> {
         self.merge_links();
         self.drop_unused_entries();
+        let taken = |&set: &SetId| {
+            let sides = self.sets.gates(set).filter_map(|gate| match gate {
+                Gate::Taken { pred, side } => Some((pred, side)),
+                _ => None,
+            });
+            (set, sides.collect())
+        };
+        let taken = self.blocks.keys().map(taken).collect();
         Ok(Plan {
+            taken,
             frames: self.frames.clone(),
             blocks: self.blocks,
             links: self.links,

@@ -103,11 +103,44 @@ struct Uses {
     local: Vec<u32>,
     /// All reads: items, moves, conditions.
     all: Vec<u32>,
+    /// The readers of values that others than items of their own block read.
+    readers: HashMap<ValueId, Vec<Reader>>,
+}
+
+/// Who comes last is not asked of values with more readers than this: each is compared with each.
+const READERS_MAX: usize = 32;
+
+/// Who reads a value: an item of a block, or a tail edge of one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Reader {
+    set: SetId,
+    condition: Option<(ValueId, bool)>,
+    is_item: bool,
+}
+
+impl Reader {
+    fn item(set: SetId) -> Reader {
+        Reader { set, condition: None, is_item: true }
+    }
+
+    fn moved(link: &Link) -> Reader {
+        Reader { set: link.from, condition: link.condition.map(|c| (c.pred, c.side)), is_item: false }
+    }
+
+    /// Whether of the two at most one comes to read, as on the sides of a Switch.
+    fn excludes(&self, other: &Reader, plan: &Plan) -> bool {
+        let sides = |reader: &Reader| {
+            let taken = plan.taken.get(&reader.set).map_or(&[][..], Vec::as_slice);
+            taken.iter().copied().chain(reader.condition)
+        };
+        sides(self).any(|(pred, side)| sides(other).any(|other| other == (pred, !side)))
+    }
 }
 
 impl Uses {
     fn count(plan: &Plan) -> Uses {
-        let mut uses = Uses { local: alloc::vec![0; plan.values.len()], all: alloc::vec![0; plan.values.len()] };
+        let zeros = alloc::vec![0; plan.values.len()];
+        let mut uses = Uses { local: zeros.clone(), all: zeros, readers: HashMap::new() };
         for (set, block) in &plan.blocks {
             for item in &block.items {
                 let mut read = |value: ValueId| {
@@ -131,7 +164,55 @@ impl Uses {
                 uses.all[pred as usize] += 1;
             }
         }
+        uses.find_readers(plan);
         uses
+    }
+
+    fn find_readers(&mut self, plan: &Plan) {
+        let slot = |value: ValueId| matches!(plan.values.get(value as usize), Some(Place::Slot { .. }));
+        let mut readers: HashMap<ValueId, Vec<Reader>> = HashMap::new();
+        let mut add = |value: ValueId, reader: Reader| {
+            if slot(value) && !self.is_local(value) {
+                readers.entry(value).or_default().push(reader);
+            }
+        };
+        for (&set, block) in &plan.blocks {
+            for item in &block.items {
+                match item {
+                    Item::Run { inputs, .. } => inputs.iter().for_each(|&v| add(v, Reader::item(set))),
+                    Item::Deref { from, .. } | Item::Fetch { from, .. } => add(*from, Reader::item(set)),
+                    Item::Unfed { .. } => {}
+                }
+            }
+        }
+        for link in &plan.links {
+            for &(from, _) in &link.moves {
+                add(from, Reader::moved(link));
+            }
+            if let Some(Taken { pred, .. }) = link.condition {
+                // A condition is read for each edge, taken or not.
+                add(pred, Reader { condition: None, ..Reader::moved(link) });
+            }
+        }
+        self.readers = readers;
+    }
+
+    /// Of a value that is not local: how often items of block `set` read it, when nobody else comes to read it after them.
+    fn last_reads(&self, plan: &Plan, value: ValueId, set: SetId) -> Option<u32> {
+        let readers = self.readers.get(&value).filter(|readers| readers.len() <= READERS_MAX)?;
+        let this = Reader::item(set);
+        let (own, others): (Vec<&Reader>, Vec<&Reader>) = readers.iter().partition(|&&reader| reader == this);
+        others.iter().all(|other| this.excludes(other, plan)).then_some(own.len() as u32)
+    }
+
+    /// Whether nobody comes to read a value after the edge that moves it; items of the edge's block read it before.
+    fn is_last_move(&self, plan: &Plan, value: ValueId, link: &Link) -> bool {
+        let few = self.readers.get(&value).filter(|readers| readers.len() <= READERS_MAX);
+        let Some(readers) = few else { return false };
+        let this = Reader::moved(link);
+        let same = readers.iter().filter(|&&reader| reader == this).count();
+        let own = Reader::item(link.from);
+        same == 1 && readers.iter().all(|r| *r == this || *r == own || this.excludes(r, plan))
     }
 
     /// Whether only items of the value's own block read it.
@@ -271,10 +352,13 @@ impl<'a> Emitter<'a> {
                 let mut word = self.word(value);
                 let local = self.uses.is_local(value)
                     && matches!(self.plan.values[value as usize], Place::Slot { set: home, .. } if home == set);
-                if local {
-                    let total = self.uses.all[value as usize];
+                let total = match local {
+                    true => Some(self.uses.all[value as usize]),
+                    false => self.uses.last_reads(self.plan, value, set),
+                };
+                if let Some(total) = total {
                     let left = left.entry(value).or_insert(total);
-                    *left -= 1;
+                    *left = left.saturating_sub(1);
                     let again = inputs.iter().skip(i + 1).any(|v| *v == value);
                     let before = inputs.iter().take(i).any(|v| *v == value);
                     if *left == 0 {
@@ -282,7 +366,10 @@ impl<'a> Emitter<'a> {
                         if !before && !again {
                             word |= arg::LAST_USE;
                         }
-                        released.push(word & arg::INDEX);
+                        // A value that came from elsewhere keeps its slot, which who brings it writes at any time.
+                        if local {
+                            released.push(word & arg::INDEX);
+                        }
                     }
                 }
                 self.args.push(word);
@@ -313,8 +400,12 @@ impl<'a> Emitter<'a> {
     fn instruction(&mut self, item: &Item, args: u32, inputs: usize, outputs: usize) -> Result<(), Status> {
         let (node, action, kernel): (NodeId, Action, Box<dyn Kernel>) = match item {
             Item::Run { node, .. } => {
-                let heavy = self.pruned.graph.node(*node).op.op.is_some_and(|op| op.heavy);
-                (*node, if heavy { Action::RunHeavy } else { Action::Run }, self.kernel(*node)?)
+                let action = match self.pruned.graph.node(*node).op.op {
+                    Some(op) if op.waits => Action::Wait,
+                    Some(op) if op.heavy => Action::RunHeavy,
+                    _ => Action::Run,
+                };
+                (*node, action, self.kernel(*node)?)
             }
             Item::Deref { node, input, .. } => (*node, Action::Run, self.deref(*node, *input)),
             Item::Fetch { index, .. } => (NodeId(0), Action::Fetch(*index), Box::new(|_: &mut Ctx<'_>| Ok(()))),
@@ -392,9 +483,18 @@ impl<'a> Emitter<'a> {
         let source = node.inputs.get(input as usize).map(|e| self.pruned.graph.node(e.node).name.clone());
         let source = source.unwrap_or_else(|| node.name.clone());
         Box::new(move |ctx: &mut Ctx<'_>| {
-            let read = match ctx.input(0).resources()?.first().and_then(|handle| handle.target::<Variable>()) {
-                Some(variable) => variable.read(),
-                None => return Err(Status::internal(format_args!("'{source}' holds no variable"))),
+            let read = match ctx.input(0).resources()?.first() {
+                None => return Err(Status::internal(format_args!("'{source}' holds nothing"))),
+                Some(handle) => match handle.target::<Variable>() {
+                    Some(variable) => variable.read(),
+                    // The reference of a queue, a stack or the like reads as where it is found.
+                    None => {
+                        let parts = handle.parts();
+                        let names = [&parts.container, &parts.name];
+                        let names = names.map(|name| crate::tensor::Str::copy_from_slice(name.as_bytes()));
+                        Some(Tensor::from_strings(crate::tensor::Shape::new(&[2])?, names.into())?)
+                    }
+                },
             };
             match read {
                 Some(value) => ctx.set(0, value),
@@ -519,7 +619,7 @@ impl<'a> Emitter<'a> {
                 let Some(&target) = self.number_of.get(&link.to) else { continue };
                 let moved = moves.len() as u32;
                 for &(from, to) in &link.moves {
-                    let word = self.move_word(set, from);
+                    let word = self.move_word(set, from, link);
                     let to = self.word(to) & arg::INDEX;
                     moves.push(Move { from: word, to });
                 }
@@ -547,11 +647,12 @@ impl<'a> Emitter<'a> {
     }
 
     /// The word of a moved value; marked when the edge is its last reader, so that the move may swap.
-    fn move_word(&mut self, set: SetId, value: ValueId) -> u32 {
+    fn move_word(&mut self, set: SetId, value: ValueId, link: &Link) -> u32 {
         let word = self.word(value);
         let home = matches!(self.plan.values[value as usize], Place::Slot { set: home, .. } if home == set);
         let others = self.uses.all[value as usize] - self.uses.local[value as usize];
-        if home && others == 1 { word | arg::LAST_USE } else { word }
+        let last = home && others == 1 || self.uses.is_last_move(self.plan, value, link);
+        if last { word | arg::LAST_USE } else { word }
     }
 
     fn edge_kind(

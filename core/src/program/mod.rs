@@ -156,6 +156,8 @@ pub(crate) enum Action {
     Run,
     /// Runs the kernel, which takes long: the clock is looked at afterwards.
     RunHeavy,
+    /// Begins the kernel, which may wait.
+    Wait,
     /// Makes the input available as a fetch.
     Fetch(u32),
 }

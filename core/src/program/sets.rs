@@ -25,7 +25,7 @@ pub(super) enum Gate {
     Exit { source: SetId },
     /// A ControlTrigger fired.
     Trigger(NodeId),
-    /// A node with very many conditions has all of them.
+    /// A node has all of its very many conditions, or what it waits for.
     Join(NodeId),
     /// A tensor of a partial run was fed.
     Fed(NodeId),

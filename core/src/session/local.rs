@@ -79,7 +79,7 @@ impl LocalCallable {
         self.callable.signature.fetch_at.len()
     }
 
-    /// Runs on the calling thread and sets `outputs`. Their old tensors go first; the run uses their memory.
+    /// Runs on the calling thread, which sleeps while an op waits, and sets `outputs`. Their old tensors go first; the run uses their memory.
     ///
     /// # Errors
     /// INVALID_ARGUMENT for too few feeds or outputs, INTERNAL for a feed of another dtype or a fetch that is dead,
@@ -107,8 +107,9 @@ impl LocalCallable {
         self.prepare(feeds, outputs)?;
         let active = Active::begin(&self.resident, &self.session)?;
         self.renewed = true;
-        let step = &mut self.step;
-        poll_fn(|cx| Pin::new(&mut *step).poll(cx)).await?;
+        let awaited = Awaited(&mut self.step);
+        poll_fn(|cx| Pin::new(&mut *awaited.0).poll(cx)).await?;
+        drop(awaited);
         drop(active);
         self.renewed = false;
         self.take(outputs)
@@ -154,6 +155,15 @@ impl LocalCallable {
             }
         }
         Ok(())
+    }
+}
+
+/// A step that is polled. When that ends, be it because the caller gave up, the step waits for nothing any more.
+struct Awaited<'a>(&'a mut Step);
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        self.0.give_up();
     }
 }
 

@@ -14,7 +14,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 
 pub use control::StepControl;
 
@@ -145,8 +145,11 @@ impl Step {
         if let Some(done) = &self.done {
             return Poll::Ready(done.clone());
         }
-        match self.advance(cx) {
+        let (polled, waits) = self.advance(cx);
+        match polled {
             Poll::Ready(Ok(())) if there(self) => Poll::Ready(Ok(())),
+            // What still waits goes on when the next request comes.
+            Poll::Pending if waits && there(self) => Poll::Ready(Ok(())),
             // Everything that can run has run, and waits for feeds.
             Poll::Ready(Ok(())) => {
                 let missing = indices.iter().find(|&&i| self.state.fetches.get(i).is_none_or(Option::is_none));
@@ -156,11 +159,11 @@ impl Step {
                 } else {
                     Status::invalid_argument(format_args!("{name} depends on tensors that were not fed yet"))
                 };
-                self.done = Some(Err(error.clone()));
+                self.end(Err(error.clone()));
                 Poll::Ready(Err(error))
             }
             Poll::Ready(Err(error)) => {
-                self.done = Some(Err(error.clone()));
+                self.end(Err(error.clone()));
                 Poll::Ready(Err(error))
             }
             Poll::Pending => Poll::Pending,
@@ -191,18 +194,33 @@ impl Step {
         devices
     }
 
-    /// Runs until nothing is ready (Ok), an error, or the time to yield.
-    fn advance(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Status>> {
-        let result = run::run(&self.program, &self.options, &self.control, &mut self.state);
-        match result {
-            Ok(run::Progress::Idle) => Poll::Ready(Ok(())),
+    /// Runs until nothing is ready (Ok), an error, or, pending, the time to yield or to wait; whether it is to wait.
+    fn advance(&mut self, cx: &mut Context<'_>) -> (Poll<Result<(), Status>>, bool) {
+        match run::run(&self.program, &self.options, &self.control, &mut self.state, cx) {
+            Ok(run::Progress::Idle) => (Poll::Ready(Ok(())), false),
             Ok(run::Progress::Yield) => {
                 self.control.register(cx.waker());
                 cx.waker().wake_by_ref();
-                Poll::Pending
+                (Poll::Pending, false)
             }
-            Err(error) => Poll::Ready(Err(error)),
+            Ok(run::Progress::Wait) => {
+                self.control.register(cx.waker());
+                // Cancelled before the waker was there, the step would sleep on.
+                if let Some(reason) = self.control.reason() {
+                    return (Poll::Ready(Err(reason)), false);
+                }
+                if let Some(deadline) = self.options.deadline {
+                    self.options.host.wake_at(deadline, cx.waker());
+                }
+                (Poll::Pending, true)
+            }
+            Err(error) => (Poll::Ready(Err(error)), false),
         }
+    }
+
+    /// Gives up what kernels wait for: the step will not be polled again before it is reset.
+    pub(crate) fn give_up(&mut self) {
+        self.state.give_up();
     }
 
     fn end(&mut self, result: Result<(), Status>) {
@@ -210,24 +228,52 @@ impl Step {
         self.done = Some(result);
     }
 
-    /// Runs to the end on this thread, without yielding to anyone: for callers that have no executor.
+    /// Runs to the end on this thread, without yielding to anyone: for callers that have no executor. Where kernels wait
+    /// the thread sleeps.
     ///
     /// # Errors
-    /// That of the first failing kernel; CANCELLED; DEADLINE_EXCEEDED.
+    /// That of the first failing kernel; CANCELLED; DEADLINE_EXCEEDED; UNIMPLEMENTED when a kernel waits and the host has
+    /// no way to put a thread to sleep.
     pub fn run_to_end(&mut self) -> Result<(), Status> {
+        let mut cx = Context::from_waker(Waker::noop());
         loop {
-            match run::run(&self.program, &self.options, &self.control, &mut self.state) {
+            match run::run(&self.program, &self.options, &self.control, &mut self.state, &mut cx) {
                 Ok(run::Progress::Yield) => {}
                 Ok(run::Progress::Idle) => {
                     self.end(Ok(()));
                     return Ok(());
                 }
+                Ok(run::Progress::Wait) => return self.sleep_to_end(),
                 Err(error) => {
                     self.end(Err(error.clone()));
                     return Err(error);
                 }
             }
         }
+    }
+
+    fn sleep_to_end(&mut self) -> Result<(), Status> {
+        let host = self.options.host.clone();
+        let mut outcome = None;
+        host.block(&mut |cx| match Pin::new(&mut *self).poll(cx) {
+            Poll::Ready(result) => {
+                outcome = Some(result);
+                Poll::Ready(())
+            }
+            Poll::Pending => Poll::Pending,
+        });
+        if let Some(outcome) = outcome {
+            return outcome;
+        }
+        let waits = self.state.waits.first().map(|wait| wait.position.instruction);
+        let instruction = waits.and_then(|at| self.program.instructions.get(at as usize));
+        let node = instruction.and_then(|i| self.program.nodes.get(i.node as usize));
+        let name = node.map_or("?", |node| &node.name);
+        let error =
+            Status::unimplemented("the op waits, and the host cannot put the thread to sleep: poll the run instead");
+        let error = error.at_node(name);
+        self.end(Err(error.clone()));
+        Err(error)
     }
 }
 
@@ -249,7 +295,7 @@ impl Future for Step {
         if let Some(done) = &self.done {
             return Poll::Ready(done.clone());
         }
-        let result = match self.advance(cx) {
+        let result = match self.advance(cx).0 {
             Poll::Ready(result) => result,
             Poll::Pending => return Poll::Pending,
         };

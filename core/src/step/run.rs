@@ -1,16 +1,23 @@
 //! The interpreter: runs ready blocks, kernel after kernel.
 
-use super::state::{Position, Ready, Sample, State};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::task::{Context, Poll};
+
+use super::state::{Frame, Iteration, Position, Ready, Sample, Started, State, Wait};
 use super::{StepControl, StepOptions, deliver};
 use crate::Status;
 use crate::host::Time;
-use crate::ops::{Ctx, Env, arg};
+use crate::ops::{Ctx, Env, Waiting, arg};
 use crate::program::{Action, Instruction, Program};
+use crate::tensor::Tensor;
 
 /// How far a call of [`run`] came.
 pub(super) enum Progress {
     /// Nothing is ready any more.
     Idle,
+    /// Nothing is ready until what kernels wait for comes; the task is then woken.
+    Wait,
     /// Much is left, but others should have their turn.
     Yield,
 }
@@ -33,6 +40,7 @@ pub(super) fn run(
     options: &StepOptions,
     control: &StepControl,
     state: &mut State,
+    cx: &mut Context<'_>,
 ) -> Result<Progress, Status> {
     state.begin();
     let mut clock = Clock { options, control, start: None, left: INSTRUCTIONS_PER_LOOK, looks: 0 };
@@ -44,19 +52,33 @@ pub(super) fn run(
         clock.start = None;
     }
     loop {
-        let position = match state.current.take() {
+        let position = match state.current.take().or_else(|| state.resumed.pop_front()) {
             Some(position) => position,
             None => match state.ready.pop_front() {
                 Some(ready) => Position { ready, instruction: program.blocks[ready.block as usize].instructions.start },
-                None => return Ok(Progress::Idle),
+                None if state.waits.is_empty() => return Ok(Progress::Idle),
+                None => {
+                    waits(program, options, state, cx)?;
+                    if state.resumed.is_empty() {
+                        return Ok(Progress::Wait);
+                    }
+                    continue;
+                }
             },
         };
         let ready = position.ready;
-        if !ready.dead
-            && let Some(at) = block(program, state, position, &mut clock)?
-        {
-            state.current = Some(Position { ready, instruction: at });
-            return Ok(Progress::Yield);
+        if !ready.dead {
+            match block(program, state, position, &mut clock)? {
+                End::Done => {}
+                End::Yield(at) => {
+                    state.current = Some(Position { ready, instruction: at });
+                    return Ok(Progress::Yield);
+                }
+                End::Wait(at, waiting, started) => {
+                    state.waits.push(Wait { position: Position { ready, instruction: at }, waiting, started });
+                    continue;
+                }
+            }
         }
         deliver::finish(program, state, ready)?;
         clock.left = clock.left.saturating_sub(1);
@@ -95,36 +117,104 @@ impl Clock<'_> {
     }
 }
 
-/// Runs a block from a position to its end, or to where it yields.
-fn block(
-    program: &Program,
-    state: &mut State,
-    position: Position,
-    clock: &mut Clock<'_>,
-) -> Result<Option<u32>, Status> {
+/// Where a block was left.
+enum End {
+    /// At its end.
+    Done,
+    /// Before this instruction, for others to have their turn.
+    Yield(u32),
+    /// At this instruction, which waits, and since when if that is measured.
+    Wait(u32, Box<dyn Waiting>, Option<Started>),
+}
+
+/// What kernels of an iteration see; arguments are set by instruction.
+fn context<'a>(
+    program: &'a Program,
+    env: &'a Env<'a>,
+    iteration: &'a mut Iteration,
+    frames: &'a [Frame],
+    missing: &'a Tensor,
+    scratch: &'a mut Vec<Tensor>,
+) -> Ctx<'a> {
+    let invariants = frames.get(iteration.frame as usize).map_or(&[][..], |f| &f.invariants);
+    let (slots, constants) = (&mut iteration.slots, &program.constants);
+    Ctx { env, args: &[], num_inputs: 0, slots, invariants, constants, missing, scratch }
+}
+
+/// Points a context to an instruction's arguments.
+#[inline]
+fn aim<'a>(ctx: &mut Ctx<'a>, program: &'a Program, instruction: &Instruction) {
+    let first = instruction.args as usize;
+    let num_inputs = usize::from(instruction.num_inputs);
+    let count = num_inputs + usize::from(instruction.num_outputs);
+    ctx.args = program.args.get(first..first + count).unwrap_or_default();
+    ctx.num_inputs = num_inputs;
+}
+
+/// Looks at every kernel that waits; those that are ready go on.
+fn waits(program: &Program, options: &StepOptions, state: &mut State, cx: &mut Context<'_>) -> Result<(), Status> {
+    let env = Env {
+        host: &*options.host,
+        budget: options.budget.as_ref(),
+        step_id: options.step_id,
+        resources: &state.resources,
+    };
+    let mut failure = None;
+    let mut ready = |wait: &mut Wait| {
+        let Position { ready, instruction: at } = wait.position;
+        let instruction = &program.instructions[at as usize];
+        let it = &mut state.iterations[ready.iteration as usize];
+        let mut ctx = context(program, &env, it, &state.frames, &state.missing, &mut state.scratch);
+        aim(&mut ctx, program, instruction);
+        match wait.waiting.poll(cx, &mut ctx) {
+            Poll::Pending => return false,
+            Poll::Ready(Err(error)) => {
+                failure.get_or_insert_with(|| failed(program, instruction, error));
+            }
+            Poll::Ready(Ok(())) => {
+                if let Some((start_micros, start)) = wait.started {
+                    state.samples.push(sample(instruction, &ctx, start_micros, start));
+                }
+                if instruction.releases {
+                    release(&mut ctx);
+                }
+                state.resumed.push_back(Position { ready, instruction: at + 1 });
+            }
+        }
+        true
+    };
+    state.waits.retain_mut(|wait| !ready(wait));
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// Runs a block from a position to its end, or to where it yields or waits.
+fn block(program: &Program, state: &mut State, position: Position, clock: &mut Clock<'_>) -> Result<End, Status> {
     let Ready { iteration, block, .. } = position.ready;
     let end = program.blocks[block as usize].instructions.end;
     let instructions = program.instructions.get(position.instruction as usize..end as usize).unwrap_or_default();
-    let env = Env { host: &*clock.options.host, budget: clock.options.budget.as_ref(), step_id: clock.options.step_id };
-    let it = &mut state.iterations[iteration as usize];
-    let invariants = state.frames.get(it.frame as usize).map_or(&[][..], |f| &f.invariants);
-    let mut ctx = Ctx {
-        env: &env,
-        args: &[],
-        num_inputs: 0,
-        slots: &mut it.slots,
-        invariants,
-        constants: &program.constants,
-        missing: &state.missing,
-        scratch: &mut state.scratch,
+    let env = Env {
+        host: &*clock.options.host,
+        budget: clock.options.budget.as_ref(),
+        step_id: clock.options.step_id,
+        resources: &state.resources,
     };
+    let it = &mut state.iterations[iteration as usize];
+    let mut ctx = context(program, &env, it, &state.frames, &state.missing, &mut state.scratch);
     for (at, instruction) in (position.instruction..).zip(instructions) {
-        let first = instruction.args as usize;
-        let num_inputs = usize::from(instruction.num_inputs);
-        let count = num_inputs + usize::from(instruction.num_outputs);
-        ctx.args = program.args.get(first..first + count).unwrap_or_default();
-        ctx.num_inputs = num_inputs;
-        if clock.options.trace {
+        aim(&mut ctx, program, instruction);
+        if instruction.action == Action::Wait {
+            let start = clock.options.trace.then(|| (env.host.unix_micros(), env.host.now()));
+            let begun = instruction.kernel.begin(&mut ctx).map_err(|error| failed(program, instruction, error))?;
+            if let Some(waiting) = begun {
+                return Ok(End::Wait(at, waiting, start));
+            }
+            if let Some((start_micros, start)) = start {
+                state.samples.push(sample(instruction, &ctx, start_micros, start));
+            }
+        } else if clock.options.trace {
             let sample = measured(instruction, &mut ctx, program)?;
             state.samples.push(sample);
         } else if let Err(error) = instruction.kernel.run(&mut ctx) {
@@ -140,10 +230,10 @@ fn block(
         }
         clock.left = clock.left.saturating_sub(1);
         if (clock.left == 0 || instruction.action == Action::RunHeavy) && clock.look()? && at + 1 < end {
-            return Ok(Some(at + 1));
+            return Ok(End::Yield(at + 1));
         }
     }
-    Ok(None)
+    Ok(End::Done)
 }
 
 /// Lets go of inputs that were read for the last time and that others hold as well: a variable's value must be ours
@@ -155,7 +245,7 @@ fn release(ctx: &mut Ctx<'_>) {
             && let Some(slot) = ctx.slots.get_mut((word & arg::INDEX) as usize)
             && !slot.is_unique()
         {
-            *slot = crate::tensor::Tensor::default();
+            *slot = Tensor::default();
         }
     }
 }
@@ -173,6 +263,11 @@ fn measured(instruction: &Instruction, ctx: &mut Ctx<'_>, program: &Program) -> 
     let start_micros = ctx.env.host.unix_micros();
     let start = ctx.env.host.now();
     instruction.kernel.run(ctx).map_err(|error| failed(program, instruction, error))?;
+    Ok(sample(instruction, ctx, start_micros, start))
+}
+
+/// What is told of a run that began then and ends now.
+fn sample(instruction: &Instruction, ctx: &Ctx<'_>, start_micros: u64, start: Option<Time>) -> Sample {
     let nanos = match (start, ctx.env.host.now()) {
         (Some(start), Some(end)) => end.since(start),
         _ => 0,
@@ -183,5 +278,5 @@ fn measured(instruction: &Instruction, ctx: &mut Ctx<'_>, program: &Program) -> 
         .filter_map(|word| ctx.slots.get((word & arg::INDEX) as usize))
         .map(|value| (value.dtype(), value.shape().clone()))
         .collect();
-    Ok(Sample { node: instruction.node, start_micros, nanos, outputs })
+    Sample { node: instruction.node, start_micros, nanos, outputs }
 }

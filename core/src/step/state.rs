@@ -1,9 +1,13 @@
 //! The changing part of a step: frames, iterations, slots, what is ready.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::host::Time;
+use crate::ops::Waiting;
 use crate::program::{Head, Program};
+use crate::resource::StepResources;
 use crate::tensor::{DType, Shape, Tensor};
 
 /// Marks the absence of an index.
@@ -79,6 +83,16 @@ pub(super) struct Position {
     pub(super) instruction: u32,
 }
 
+/// When a measured run began: microseconds since the epoch, and by the monotonic clock.
+pub(super) type Started = (u64, Option<Time>);
+
+/// A block that waits at one of its instructions.
+pub(super) struct Wait {
+    pub(super) position: Position,
+    pub(super) waiting: Box<dyn Waiting>,
+    pub(super) started: Option<Started>,
+}
+
 /// The state of a step.
 pub(super) struct State {
     pub(super) frames: Vec<Frame>,
@@ -88,6 +102,12 @@ pub(super) struct State {
     pub(super) scratch: Vec<Tensor>,
     pub(super) missing: Tensor,
     pub(super) current: Option<Position>,
+    /// Blocks whose kernels wait.
+    pub(super) waits: Vec<Wait>,
+    /// Blocks that waited and go on.
+    pub(super) resumed: VecDeque<Position>,
+    /// Resources that live as long as the step.
+    pub(super) resources: StepResources,
     pub(super) samples: Vec<Sample>,
     /// Frames and iterations, by static frame, that ended and may be used again.
     pub(super) free_frames: Vec<Vec<u32>>,
@@ -109,6 +129,9 @@ impl State {
             scratch: Vec::new(),
             missing: Tensor::default(),
             current: None,
+            waits: Vec::new(),
+            resumed: VecDeque::new(),
+            resources: StepResources::default(),
             samples: Vec::new(),
             free_frames: Vec::new(),
             free_iterations: Vec::new(),
@@ -137,7 +160,15 @@ impl State {
 
     /// Lets go of what others may hold as well: the state may lie idle for long.
     pub(super) fn end(&mut self, program: &Program) {
+        self.give_up();
         release(&mut self.iterations[0], &program.frames[0].shared_slots);
+    }
+
+    /// Lets go of what kernels wait for and of the step's resources.
+    pub(super) fn give_up(&mut self) {
+        self.waits.clear();
+        self.resumed.clear();
+        self.resources.clear();
     }
 
     /// Back to the beginning after a run that ended well; memory is kept.
@@ -146,6 +177,7 @@ impl State {
         self.samples.clear();
         self.current = None;
         self.ready.clear();
+        self.give_up();
         self.begun = false;
         // Frames that never ended (their Enters did not all come) are given up.
         if self.iterations.len() > 1 {

@@ -1,13 +1,15 @@
 //! The host that an operating system makes.
 
+use crate::block_on;
 use crate::pool::Pool;
 use crate::timer::Timer;
 use runstep::host::{Host, Level, Parallel, Time};
 use runstep::{Code, Status};
 use std::fmt;
+use std::future::poll_fn;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::task::Waker;
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -67,6 +69,11 @@ impl Host for StdHost {
         }
     }
 
+    fn block(&self, work: &mut dyn FnMut(&mut Context<'_>) -> Poll<()>) -> bool {
+        block_on(poll_fn(work));
+        true
+    }
+
     fn run_contained(&self, work: &mut dyn FnMut()) -> bool {
         // What `work` touches is given up after a panic: the core drops the step and whatever belongs to it.
         catch_unwind(AssertUnwindSafe(work)).is_ok()
@@ -85,9 +92,6 @@ impl Host for StdHost {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block_on;
-    use std::future::poll_fn;
-    use std::task::Poll;
 
     /// The clock goes forward from 0 and an alarm does not ring before its moment.
     #[test]
