@@ -257,7 +257,7 @@ fn closing() {
     assert_eq!(get.value(), Poll::Ready(Err(Code::OutOfRange)));
     assert_eq!(two.poll().map(|r| r.unwrap_err()), Poll::Ready(Code::OutOfRange));
     assert_eq!(first.put(1).poll().map(|r| r.unwrap_err()), Poll::Ready(Code::Cancelled));
-    assert_eq!(first.done("close"), Err(Code::Aborted));
+    assert_eq!(first.done("close"), Err(Code::Cancelled));
 
     let second = rig(1);
     let (mut stays, mut waits) = (second.put(1), second.put(2));

@@ -181,9 +181,12 @@ fn declaration(node: &NodeContext<'_>, kind: QueueKind) -> Result<QueueSpec, Sta
     let mut shapes = attrs.shapes("shapes")?;
     if kind == QueueKind::Priority {
         dtypes.insert(0, DType::Int64);
-        if !shapes.is_empty() {
-            shapes.insert(0, PartialShape::new(&[]));
+        if shapes.is_empty() {
+            return Err(Status::invalid_argument(
+                "a priority queue has component shapes [] but requested component shapes were [[]]",
+            ));
         }
+        shapes.insert(0, PartialShape::new(&[]));
     }
     if !(shapes.is_empty() && kind != QueueKind::Padding) && shapes.len() != dtypes.len() {
         return Err(Status::invalid_argument(format_args!(
@@ -192,10 +195,12 @@ fn declaration(node: &NodeContext<'_>, kind: QueueKind) -> Result<QueueSpec, Sta
             shapes.len()
         )));
     }
-    if kind != QueueKind::Padding
-        && let Some(shape) = shapes.iter().find(|shape| shape.to_shape().is_none())
-    {
-        return Err(Status::invalid_argument(format_args!("the shape of a component is not wholly known: {shape}")));
+    if kind == QueueKind::Padding && shapes.iter().any(|shape| shape.rank().is_none()) {
+        return Err(Status::invalid_argument("shape <unknown> must have known rank."));
+    }
+    let partial = |shape: &&PartialShape| shape.dims.is_some() && shape.to_shape().is_none();
+    if let Some(shape) = shapes.iter().find(partial).filter(|_| kind != QueueKind::Padding) {
+        return Err(Status::invalid_argument(format_args!("Shape {shape} is not fully defined")));
     }
     let mut spec = QueueSpec {
         kind,

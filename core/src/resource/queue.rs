@@ -290,7 +290,7 @@ impl Queue {
     /// Closes the queue after the enqueues that wait.
     ///
     /// # Errors
-    /// ABORTED when it is closed already.
+    /// CANCELLED when it is closed already.
     pub fn close(self: &Arc<Self>) -> Result<Asked, Status> {
         self.ask(Side::Enqueue, Work::Close)
     }
@@ -371,7 +371,7 @@ impl Queue {
                 if waiting.is_empty() { Progress::Done(Ok(Vec::new())) } else { progress }
             }
             Work::Close if state.closed => {
-                Progress::Done(Err(Status::aborted(format_args!("Queue '{}' is already closed.", self.name))))
+                Progress::Done(Err(Status::cancelled(format_args!("Queue '{}' is already closed.", self.name))))
             }
             Work::Close => {
                 state.closed = true;
@@ -390,7 +390,12 @@ impl Queue {
                 self.name
             ))))
         };
-        if state.closed && size < *wanted {
+        let ranked = self.spec.kind == QueueKind::Priority;
+        // As in TensorFlow, a ranked queue that is closed gives no batch smaller than asked, and loses what it had for it.
+        if ranked && state.closed && (size == 0 || (!small && size < *wanted)) {
+            return insufficient(*wanted);
+        }
+        if !ranked && state.closed && size < *wanted {
             state.elements.restore(core::mem::take(got));
             match state.elements.len() {
                 0 => return insufficient(*wanted),
@@ -399,7 +404,7 @@ impl Queue {
             }
         }
         // A ranked queue gives batches in order, so all of one must be there.
-        if self.spec.kind == QueueKind::Priority && state.elements.len() < *wanted {
+        if ranked && size < *wanted && !(state.closed && small) {
             return Progress::None;
         }
         let kept = if state.closed { 0 } else { self.spec.min_after_dequeue };
@@ -564,7 +569,7 @@ mod tests {
         assert_eq!(poll(&mut put), Poll::Ready(Ok(alloc::vec![])));
         assert_eq!(poll(&mut close), Poll::Ready(Ok(alloc::vec![])));
         assert_eq!(poll(&mut after), Poll::Ready(Err(Code::Cancelled)));
-        assert_eq!(q.close().err().unwrap().code(), Code::Aborted);
+        assert_eq!(q.close().err().unwrap().code(), Code::Cancelled);
         assert_eq!(q.dequeue(2, false).err().unwrap().code(), Code::OutOfRange);
         assert_eq!(done(q.dequeue(2, true)), [2]);
         assert_eq!(q.dequeue(2, true).err().unwrap().code(), Code::OutOfRange);
