@@ -198,6 +198,12 @@ fn declaration(node: &NodeContext<'_>, kind: QueueKind) -> Result<QueueSpec, Sta
     if kind == QueueKind::Padding && shapes.iter().any(|shape| shape.rank().is_none()) {
         return Err(Status::invalid_argument("shape <unknown> must have known rank."));
     }
+    if kind != QueueKind::Padding {
+        // A shape of unknown rank counts as a scalar's, as it does in TensorFlow.
+        for shape in shapes.iter_mut().filter(|shape| shape.dims.is_none()) {
+            *shape = PartialShape::new(&[]);
+        }
+    }
     let partial = |shape: &&PartialShape| shape.dims.is_some() && shape.to_shape().is_none();
     if let Some(shape) = shapes.iter().find(partial).filter(|_| kind != QueueKind::Padding) {
         return Err(Status::invalid_argument(format_args!("Shape {shape} is not fully defined")));
