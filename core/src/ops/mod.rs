@@ -91,6 +91,8 @@ pub mod sort;
 #[cfg(feature = "alloc")]
 pub mod state;
 #[cfg(feature = "alloc")]
+pub mod summary;
+#[cfg(feature = "alloc")]
 mod tensor_list;
 #[cfg(all(test, feature = "alloc"))]
 mod testing;
@@ -153,5 +155,6 @@ pub static ALL: &[&[&Op]] = &[
     queues::OPS,
     training::OPS,
     random::OPS,
+    summary::OPS,
     assert::OPS,
 ];

@@ -1,4 +1,4 @@
-"""Rows gathered into segments, the largest of rows, and the complement of the error function."""
+"""Rows gathered into segments, the largest of rows, summaries, and the complement of the error function."""
 import numpy as np
 
 from cases.arrays import both, i32, index, usable
@@ -43,7 +43,16 @@ def tops():
         yield c
 
 
+def summaries():
+    for t in usable("ScalarSummary", "T"):
+        c = Case("ScalarSummary/%s" % t)
+        for a, b in [((), ()), ((3,), (3,)), ((2, 2), (2, 2)), ((0,), (0,)), ((1,), ()), ((2,), (3,))]:
+            c.run("ScalarSummary", c.values(a, "string"), c.values(b, t))
+        yield c
+
+
 def cases():
+    yield from summaries()
     yield from tops()
     yield from segments()
     yield from complements()
