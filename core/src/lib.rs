@@ -20,6 +20,7 @@
 //! | `rewrite` | graph in, graph out: placement |
 //! | `program` | a pruned graph compiled to straight blocks with buffer slots |
 //! | `step` | one running program, a `Future` |
+//! | `rendezvous` | where the parts of a step hand tensors to each other, by key |
 //! | `session` | the master: sessions, versions, cached runs, partial runs, callables |
 //! | `service` | the trait pair that transports implement |
 //! | `client` | `Client`, `Session`, `Callable` over any channel |
@@ -41,6 +42,8 @@ pub mod host;
 pub mod ops;
 #[cfg(feature = "alloc")]
 pub mod program;
+#[cfg(feature = "alloc")]
+pub mod rendezvous;
 #[cfg(feature = "alloc")]
 pub mod resource;
 #[cfg(feature = "alloc")]
