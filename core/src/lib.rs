@@ -16,11 +16,11 @@
 //! | [`wire`] | the protobuf messages and their conversions; nothing else knows prost |
 //! | `graph` | the in-memory graph: import, validation, builder |
 //! | `resource` | variables and kernel state, by container and name |
+//! | `rendezvous` | where the parts of a step hand tensors to each other, by key |
 //! | `ops` | one declaration an op: signature, shape function, kernels |
 //! | `rewrite` | graph in, graph out: placement |
 //! | `program` | a pruned graph compiled to straight blocks with buffer slots |
 //! | `step` | one running program, a `Future` |
-//! | `rendezvous` | where the parts of a step hand tensors to each other, by key |
 //! | `session` | the master: sessions, versions, cached runs, partial runs, callables |
 //! | `service` | the trait pair that transports implement |
 //! | `client` | `Client`, `Session`, `Callable` over any channel |

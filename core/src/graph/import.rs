@@ -42,10 +42,35 @@ impl Graph {
         functions: Vec<Function>,
         versions: Versions,
     ) -> Result<(), Status> {
+        self.extend_named(registry, nodes, functions, versions, check_node_name)
+    }
+
+    /// As [`Graph::extend`], for what a master sends to workers: names that it made itself begin with `_`.
+    ///
+    /// # Errors
+    /// As [`Graph::extend`].
+    pub fn extend_part(
+        &mut self,
+        registry: &Registry,
+        nodes: Vec<NodeSpec>,
+        functions: Vec<Function>,
+        versions: Versions,
+    ) -> Result<(), Status> {
+        self.extend_named(registry, nodes, functions, versions, check_part_node_name)
+    }
+
+    fn extend_named(
+        &mut self,
+        registry: &Registry,
+        nodes: Vec<NodeSpec>,
+        functions: Vec<Function>,
+        versions: Versions,
+        check_name: fn(&str) -> Result<(), Status>,
+    ) -> Result<(), Status> {
         check_versions(&versions)?;
         let old_nodes = self.nodes.len();
         let added = self.add_functions(registry, functions)?;
-        let result = self.add_nodes(registry, nodes);
+        let result = self.add_nodes(registry, nodes, check_name);
         if let Err(error) = result {
             for node in self.nodes.drain(old_nodes..) {
                 self.by_name.remove(&node.name);
@@ -88,7 +113,12 @@ impl Graph {
         Ok(added)
     }
 
-    fn add_nodes(&mut self, registry: &Registry, specs: Vec<NodeSpec>) -> Result<(), Status> {
+    fn add_nodes(
+        &mut self,
+        registry: &Registry,
+        specs: Vec<NodeSpec>,
+        check_name: fn(&str) -> Result<(), Status>,
+    ) -> Result<(), Status> {
         let first = self.nodes.len();
         if u32::try_from(first.saturating_add(specs.len())).is_err() {
             return Err(Status::resource_exhausted("a graph has at most 2^32 nodes"));
@@ -98,7 +128,7 @@ impl Graph {
         let mut devices: Vec<Arc<str>> = Vec::new();
         let mut inputs = Vec::with_capacity(specs.len());
         for spec in specs {
-            check_node_name(&spec.name)?;
+            check_name(&spec.name)?;
             check_input_order(&spec)?;
             let op = match ops.get(&spec.op) {
                 Some(op) => op.clone(),
@@ -212,6 +242,14 @@ impl Graph {
         }
         Ok((data, controls))
     }
+}
+
+/// Checks the name of a node of a part: as a client's, or with `_` before that.
+fn check_part_node_name(name: &str) -> Result<(), Status> {
+    check_node_name(match name.trim_start_matches('_') {
+        "" => name,
+        rest => rest,
+    })
 }
 
 fn check_versions(versions: &Versions) -> Result<(), Status> {

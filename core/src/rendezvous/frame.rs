@@ -6,7 +6,7 @@
 
 /// The hash of a frame's name: MurmurHash64A of its bytes with TensorFlow's seed.
 pub fn frame_name_hash(name: &str) -> u64 {
-    murmur64a(name.as_bytes(), 0xDECA_FCAF_FE)
+    murmur64a(name.as_bytes(), 0x00DE_CAFC_AFFE)
 }
 
 /// The number of the frame of name hash `name` that begins in `iteration` of the frame `parent`.

@@ -11,6 +11,7 @@ mod key;
 pub use frame::{child_frame_id, frame_name_hash};
 pub use key::{Key, Route};
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -23,6 +24,32 @@ use hashbrown::HashMap;
 use crate::Status;
 use crate::sync::Mutex;
 use crate::tensor::Tensor;
+
+/// Where the kernels of a step send tensors to and receive them from: a [`Rendezvous`] in one process, or what reaches
+/// other workers as well.
+pub trait Exchange: Send + Sync {
+    /// Leaves a value for its receiver. Does not wait.
+    ///
+    /// # Errors
+    /// Why the step's exchange ended, if it did.
+    fn send(&self, key: &Key, item: Item) -> Result<(), Status>;
+
+    /// Takes the value of a key once there is one.
+    fn recv(&self, key: Key) -> ReceiveFuture;
+}
+
+/// A receive under way.
+pub type ReceiveFuture = Pin<Box<dyn Future<Output = Result<Item, Status>> + Send>>;
+
+impl Exchange for Arc<Rendezvous> {
+    fn send(&self, key: &Key, item: Item) -> Result<(), Status> {
+        Rendezvous::send(self, key, item)
+    }
+
+    fn recv(&self, key: Key) -> ReceiveFuture {
+        Box::pin(Rendezvous::recv(self, key))
+    }
+}
 
 /// What goes from a send to a receive.
 #[derive(Clone, Debug)]
