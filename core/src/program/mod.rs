@@ -6,13 +6,14 @@
 //! heads and tails of blocks and cost nothing of their own. A graph without control flow is one block.
 //!
 //! The steps: `prune` (names → the needed graph), `analyse` (conditions of every node, hence blocks, values and
-//! edges), `emit` (slots and instructions).
+//! edges), `emit` (slots and instructions), with `uses` (who reads a value last).
 
 mod analyse;
 mod emit;
 mod idle;
 mod prune;
 mod sets;
+mod uses;
 
 use alloc::boxed::Box;
 use alloc::string::String;
